@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ class Case:
     """One call of the library.
 
     ``family`` names the call (``solve``, ``path``, ``minimize``, ``DualSVM`` or an estimator); ``penalty`` is the name
-    of a penalty class with its ``parameters``; ``options`` are the arguments of the call.  A ``twist`` asks for the
-    same problem once more, said otherwise.
+    of a penalty class with its ``parameters``, ``groups`` as lists of columns; ``options`` are the arguments of the
+    call.  ``b`` has a column an output, is flat for one target, or holds the classes of the softmax.  A ``twist`` asks
+    for the same problem once more, stated otherwise; ``seconds`` limits the processor time of the call.
     """
 
     family: str
@@ -38,10 +40,26 @@ class Case:
     storage: str = "F"
     options: dict[str, Any] = field(default_factory=dict)
     twist: str = ""
+    seconds: float | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.A.shape
+
+    @property
+    def outputs(self) -> int:
+        if self.loss == "softmax":
+            return max(2, int(self.b.max()) + 1)
+        return self.b.size // len(self.b)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether coefficients have a row a column of A: one for every output."""
+        return self.b.ndim == 2 or self.loss == "softmax"
+
+    @property
+    def has_blocks(self) -> bool:
+        return self.has_rows or "groups" in {**self.parameters, **self.options}
 
     def changed(self, **changes: Any) -> Case:
         """A copy with other fields."""
@@ -91,10 +109,7 @@ def _stored_sparse(A: Array, storage: str) -> Any:
         return sparse.csc_matrix((A.ravel(order="F"), rows, d * np.arange(n + 1)), shape=A.shape)
     columns = sparse.csc_matrix(A)
     if storage == "csc-unsorted":
-        order = np.concatenate(
-            [np.arange(a, b)[::-1] for a, b in zip(columns.indptr, columns.indptr[1:], strict=False)]
-        )
-        order = order.astype(int)
+        order = np.concatenate([np.arange(*ends)[::-1] for ends in pairwise(columns.indptr)]).astype(int)
         return sparse.csc_matrix((columns.data[order], columns.indices[order], columns.indptr), shape=A.shape)
     if storage == "csc-int64":
         columns.indices, columns.indptr = columns.indices.astype(np.int64), columns.indptr.astype(np.int64)
@@ -132,9 +147,9 @@ def source(case: Case) -> str:
     """The case as the Python expression that makes it."""
     parts = [repr(case.family), number(case.A), number(case.b)]
     defaults = Case("", case.A, case.b)
-    for name in ("loss", "threshold", "penalty", "parameters", "weight", "storage", "options", "twist"):
+    for name in ("loss", "threshold", "penalty", "parameters", "weight", "storage", "options", "twist", "seconds"):
         value = getattr(case, name)
-        if name == "weight" and value is None:
+        if value is None:
             continue
         if isinstance(value, np.ndarray) or value != getattr(defaults, name):
             parts.append(f"{name}={number(value)}")

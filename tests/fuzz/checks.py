@@ -1,9 +1,9 @@
-"""What must hold between an answer and the truth."""
+"""What must hold between an answer and the truth, and which errors are no violations."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,22 +11,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 import ascd
 
-from . import block_estimators, estimator_calls, offsets, stored_paths  # noqa: F401  (they enter their calls into the table)
-from .block_calls import BLOCK_FAMILIES
-from .block_search import block_candidates, blocks_from_scipy
-from .block_truth import BlockTruth
-from .calls import Answer, Outcome, answers
-from .cases import Array, Case
-from .errors import Violation, check_error, is_all_rounding
-from .likely import likely_faults
-from .peers import from_scipy, from_sklearn
-from .search import candidates
-from .steps import faults
-from .truth import FLOAT64, UNIT, Truth
+from . import estimators, steps  # noqa: F401  (they enter their calls into the table)
+from .calls import Answer, Outcome, answers, point_of, truth_of
+from .cases import Case
+from .placed import is_placed
+from .search import candidates, from_scipy, from_sklearn
+from .steps import faults, is_wrong
+from .truth import FLOAT64, UNIT
 
 STATUSES = {str(status) for status in ascd.Status}
 REPORTED = 1e-10
-#: Numbers below this count as 0: float64's range ends, and with it what the library says of squares and products.
+#: Numbers below this count as 0: float64's range ends, and with it what the library reports of squares and products.
 SMALLEST = 1e-290
 #: Squares of coefficients beyond this are no float64 numbers: a run that ends there has diverged, with F = inf.
 LARGEST = 1e150
@@ -34,6 +29,23 @@ LARGEST = 1e150
 OVERFLOWS = 0.25 * float(np.finfo(float).max)
 #: Multiples of x that are candidates: where there is no minimum, F falls along them.
 MULTIPLES = (0.5, 2.0, 10.0, 1e3)
+#: Words of which an error message must hold one: the argument that is to blame.
+ARGUMENTS = (
+    "A", "b", "X", "y", "x0", "tol", "alphas", "alpha", "sample_weight", "weights", "penalty", "steepness", "unbounded",
+    "intercept0", "Cs", "cv", "scale", "classes", "groups", "positive", "loss", "dual", "rows",
+    "failure", "patience", "offset",
+)  # fmt: skip
+#: Calls that must not warn at all; estimators may of convergence.
+SILENT = ("solve", "path", "minimize", "stochastic", "DualSVM", "user", "offset", "stored_path")
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A promise that did not hold: its kind, what was seen, and how far off, relative to the terms of the objective."""
+
+    kind: str
+    text: str
+    size: float = math.nan
 
 
 def judge(case: Case, deep: bool = True) -> tuple[Outcome, list[Violation]]:
@@ -41,34 +53,14 @@ def judge(case: Case, deep: bool = True) -> tuple[Outcome, list[Violation]]:
     if case.family == "steps":
         return _judge_steps(case)
     outcome = answers(case)
-    found = _check_warnings(case, outcome)
+    found = [*_check_warnings(case, outcome), *_check_time(case, outcome)]
     if outcome.error is not None:
         return outcome, found + check_error(case, outcome.error)
     peers = from_sklearn(case) if deep and outcome.answers else []
     for answer in outcome.answers:
-        more = [*peers, *(_from_scipy(answer) if deep else [])]
+        more = [*peers, *(from_scipy(answer.truth, answer.x) if deep else [])]
         found += check_answer(replace(answer, starts=(*answer.starts, *more)))
     return outcome, found + _check_again(outcome.answers)
-
-
-def _from_scipy(answer: Answer) -> list[tuple[Array, float]]:
-    if isinstance(answer.truth, BlockTruth):
-        return blocks_from_scipy(answer.truth, answer.x)
-    return from_scipy(answer.truth, answer.x, answer.constant)
-
-
-def searched(truth: Any, given: list[tuple[Array, float]]) -> tuple[Array, Array]:
-    """Points of the judge's own search."""
-    if isinstance(truth, BlockTruth):
-        return block_candidates(truth, given)
-    return _hinge_candidates(truth) if truth.loss == "hinge" else candidates(truth, given)
-
-
-def _check_again(answers: list[Answer]) -> list[Violation]:
-    if not (len(answers) == 2 and answers[1].again):
-        return []
-    first, second = ((a.x.tobytes(), a.constant, repr(a.gap), repr(a.objective), a.status) for a in answers)
-    return [] if first == second else [Violation("not deterministic", f"{first[1:]} and then {second[1:]}")]
 
 
 def _judge_steps(case: Case) -> tuple[Outcome, list[Violation]]:
@@ -80,56 +72,71 @@ def _judge_steps(case: Case) -> tuple[Outcome, list[Violation]]:
         return outcome, check_error(case, error)
 
 
+def _check_again(answers: list[Answer]) -> list[Violation]:
+    if not (len(answers) == 2 and answers[1].again):
+        return []
+    first, second = ((a.x.tobytes(), repr(a.gap), repr(a.objective), a.status) for a in answers)
+    return [] if first == second else [Violation("not deterministic", f"{first[1:]} and then {second[1:]}")]
+
+
+def _check_time(case: Case, outcome: Outcome) -> list[Violation]:
+    if case.seconds is None or outcome.seconds <= case.seconds:
+        return []
+    ended = [answer.status for answer in outcome.answers]
+    return [Violation("slow", f"{outcome.seconds:.1f} s of processor time, {ended}", outcome.seconds)]
+
+
 def _check_warnings(case: Case, outcome: Outcome) -> list[Violation]:
     wrong = [w for w in outcome.warnings if not issubclass(w.category, ConvergenceWarning)]
     if case.options.get("alpha") == 0.0:  # as in scikit-learn
         wrong = [w for w in wrong if "has no penalty" not in str(w.message)]
     theirs = ("least populated class", "number of unique classes")  # scikit-learn's own, of its folds and its checks
     wrong = [w for w in wrong if not any(words in str(w.message) for words in theirs)]
-    if case.family in ("solve", "path", "minimize", "stochastic", "DualSVM", "user", *BLOCK_FAMILIES):
+    if case.family in SILENT:
         wrong = outcome.warnings
     return [Violation("warning", f"{w.category.__name__}: {w.message}") for w in wrong[:1]]
 
 
+# ------------------------------------------------------------------------------------------- answers
+
+
 def check_answer(answer: Answer) -> list[Violation]:
-    """Everything that is said of one point."""
+    """Everything that is reported of one point."""
     truth, x = answer.truth, np.asarray(answer.x, dtype=float)
-    if not (np.isfinite(x).all() and math.isfinite(answer.constant)):
-        return [Violation("point not finite", f"x = {x}, intercept {answer.constant}")]
+    if not np.isfinite(x).all():
+        return [Violation("point not finite", f"x = {x}")]
     if not truth.is_allowed(x):
         return [Violation("outside the box", f"x = {x}")]
     known = Known(answer)
-    wrong = [] if answer.likely is None else [Violation(*fault) for fault in likely_faults(answer.likely)]
-    found = [
-        *_check_said(answer, known),
+    return [
+        *(Violation(*fault) for fault in answer.faults),
+        *_check_reported(answer, known),
         *_check_trace(answer),
         *_check_zero(answer, known),
         *_check_gap(answer, known),
     ]
-    return [*wrong, *found]
 
 
 class Known:
-    """F at the answer (place 0), at the allowed point nearest to zero (place 1) and at every candidate."""
+    """F at the answer (index 0), at the allowed point nearest to zero (index 1) and at every candidate."""
 
     def __init__(self, answer: Answer) -> None:
-        truth, x, c = answer.truth, np.asarray(answer.x, dtype=float), answer.constant
-        given = [(x, c), (truth.nearest(), 0.0), *answer.starts]
-        plain = [*given, *((factor * x, factor * c) for factor in MULTIPLES)]
+        truth, x = answer.truth, np.asarray(answer.x, dtype=float)
+        given = [x, truth.nearest(), *answer.starts]
+        plain = [*given, *(factor * x for factor in MULTIPLES)]
         self.names = ["x", "the start", *["a given point"] * len(answer.starts), *["a multiple of x"] * len(MULTIPLES)]
-        points = [np.clip(np.nan_to_num(point), truth.lower, truth.upper) for point, _ in plain]
-        constants = [constant if truth.intercept else 0.0 for _, constant in plain]
+        points = np.array([np.clip(np.nan_to_num(point), *truth.bounds()) for point in plain]).T
         if math.isfinite(answer.gap):
-            found, offsets = searched(truth, given)
-            points, constants = [*points, *found.T], [*constants, *offsets]
+            found = candidates(truth, given)
+            points = np.hstack([points, found])
             self.names += ["a point of the search"] * found.shape[1]
-        self.values, self.errors, self.absolute = truth.values(np.array(points).T, np.array(constants))
+        self.values, self.errors, self.absolute = truth.values(points)
         self.rivals = answer.rivals
         sizes = [float(size) for size in self.absolute[:2] if np.isfinite(float(size))]
         self.scale = max(sizes, default=0.0) or 1.0
-        self.in_float64 = truth.values(np.array(points[:2]).T, np.array(constants[:2]), FLOAT64 * UNIT)[1]
-
-        self.is_all_rounding = truth.A.shape[1] == x.size and is_all_rounding(truth.loss, truth.A, x)
+        self.in_float64 = truth.values(points[:, :2], FLOAT64 * UNIT)[1]
+        coefficients = x[: truth.coefficients].reshape(-1, truth.outputs)
+        self.is_all_rounding = is_all_rounding(truth.loss, truth.A, coefficients)
         self.square = float(np.abs(truth.b).max(initial=0.0)) if truth.loss == "squared" else 0.0
 
     def overflows(self, place: int) -> bool:
@@ -148,7 +155,7 @@ class Known:
         return (rival, "another scale") if rival < pessimistic[i] else (pessimistic[i], self.names[i])
 
 
-def _check_said(answer: Answer, known: Known) -> list[Violation]:
+def _check_reported(answer: Answer, known: Known) -> list[Violation]:
     found = []
     gap, status = answer.gap, answer.status
     if math.isnan(gap) or gap < 0.0:
@@ -179,10 +186,11 @@ def _check_zero(answer: Answer, known: Known) -> list[Violation]:
     """The tolerance refers to F at the allowed point nearest to zero, or to less where an intercept is fitted."""
     if answer.zero_objective is None:
         return []
-    value, said = float(known.values[1]), answer.zero_objective
-    wrong = value > 0.0 and not known.overflows(1) and not said <= value + known.rounding(1) + SMALLEST
-    if not said >= 0.0 or wrong:
-        return [Violation("zero_objective", f"said {said!r}, F at zero {value!r}", said / known.scale)]
+    value, reported = float(known.values[1]), answer.zero_objective
+    wrong = value > 0.0 and not known.overflows(1) and not reported <= value + known.rounding(1) + SMALLEST
+    if not reported >= 0.0 or wrong:
+        text = f"reported {reported!r}, F at zero {value!r}"
+        return [Violation("zero_objective", text, reported / known.scale)]
     return []
 
 
@@ -200,14 +208,101 @@ def _check_gap(answer: Answer, known: Known) -> list[Violation]:
     return [Violation("gap", text, float(deficit) / known.scale)]
 
 
-def _hinge_candidates(truth: Truth) -> tuple[Array, Array]:
-    """Primal weights from the judge's own descent on the dual."""
-    m = len(truth.b)
-    one = np.ones(m)
-    arrays = {"l1": 0 * one, "l2": 0 * one, "linear": -one, "lower": 0 * one, "upper": truth.s.astype(float)}
+# ------------------------------------------------------------------------------------------- errors
+
+
+def check_error(case: Case, error: Exception) -> list[Violation]:
+    """Is it a ValueError or TypeError that names an argument, and has a reason?"""
+    text = f"{type(error).__name__}: {error}"
+    if not isinstance(error, ValueError | TypeError):
+        return [Violation(f"exception {type(error).__name__}", text)]
+    words = set("".join(letter if letter.isalnum() or letter == "_" else " " for letter in str(error)).split())
+    if not words & set(ARGUMENTS):
+        return [Violation("unclear error", text)]
+    return [] if is_justified(case, str(error)) else [Violation("unjustified error", text)]
+
+
+def is_justified(case: Case, message: str) -> bool:
+    """Is there a reason for the error in the data?"""
+    s = np.ones(len(case.b)) if case.weight is None else case.weight
     with np.errstate(all="ignore"):
-        signed = (truth.A * truth.b[:, None]).T
-    dual = Truth(signed, np.zeros(truth.n), np.ones(truth.n), "squared", 1.0, **arrays, intercept=False)
-    alpha, _ = candidates(dual, [(np.zeros(m), 0.0)])
-    weights = signed @ alpha
-    return weights, np.zeros(weights.shape[1])
+        squares = (s[:, None] * case.A * case.A).sum(axis=0)
+    if "underflows" in message:
+        return _underflows(case, s, squares)
+    if "alphas must be given" not in message and ("must be smaller" in message or "they are up to" in message):
+        return not _are_strengths_finite(case)
+    if "nor is it at" in message:
+        return _nearest_overflows(case)
+    if "F at zero coefficients is inf" in message:
+        with np.errstate(over="ignore"):
+            return not np.isfinite(np.sum(np.square(case.b)))
+    if "overflow" in message or "large values" in message or "not finite" in message:
+        return not np.isfinite(squares).all() or np.abs(case.A).max() > 1e100 or np.abs(case.b).max() > 1e100
+    if "unbounded" in message:
+        return bool(np.any(case.parameters.get("linear", 0.0)))
+    if "alphas must be given" in message or "scaled" in message:
+        weights = (case.options.get(name, 1.0) for name in ("penalty_weights", "weights"))
+        is_path = case.options.get("call", case.family) in ("path", "stored_path")
+        return is_path or not all(np.any(given) for given in weights)
+    if "x0" in message:
+        start = case.options.get("x0")  # squares of what is beyond 1e150 are not float64 numbers
+        is_rounding = is_all_rounding(case.loss, case.A, start)
+        return start is not None and (np.abs(start).max() > 1e150 or not _start_value(case) < 1e300 or is_rounding)
+    if "cv must leave samples" in message:  # shuffled folds of few samples
+        return bool(np.unique(case.b, return_counts=True)[1].min() < 2 * int(case.options.get("cv", 5)))
+    if "steepness" in message:
+        return case.options.get("steepness") in ("gs", "gsl")
+    if "bounded curvature" in message:
+        return case.loss == "poisson"
+    if "Stochastic" in message:
+        return is_wrong(case.options.get("stochastic", {}))
+    if "must be in memory" in message:  # samples or columns that are read one by one
+        return is_placed(case.storage)
+    if "positive=True needs a penalty" in message:  # an unpenalised group has no sense of its own there
+        return bool({**case.parameters, **case.options}.get("positive"))
+    if "classes in the data" in message:
+        return len(set(case.b[s > 0.0])) < 2
+    return "y must hold a positive count" in message or "Automatic alpha grid" in message
+
+
+def _underflows(case: Case, s: Any, squares: Any) -> bool:
+    """Are there columns, of the problem or of its dual, that are not zero but whose squares are?"""
+    if case.family.endswith("CV") or case.options.get("dual") is False:  # a fold's samples; weights of size C
+        return bool(((case.A != 0.0) & (np.abs(case.A) < 1e-140)).any())
+    strength = min(1.0, float(np.min(case.options.get("C", 1.0))))  # it weighs the samples of a classifier
+    rows = (case.A * case.A).sum(axis=1)
+    is_small = ((strength * squares < 1e-300) & (case.A[s > 0.0] != 0.0).any(axis=0)).any()
+    return bool(is_small or ((rows < 1e-300) & (case.A != 0.0).any(axis=1)).any())
+
+
+def _nearest_overflows(case: Case) -> bool:
+    """Does the cost of the allowed point nearest to zero overflow?"""
+    bounds = [np.abs(np.asarray(case.parameters.get(name, 0.0), dtype=float)) for name in ("lower", "upper")]
+    farthest = max(np.max(bound, initial=0.0, where=np.isfinite(bound)) for bound in bounds)
+    strengths = [np.max(case.parameters.get(name, 0.0)) for name in ("l1", "l2")]
+    with np.errstate(over="ignore"):
+        return not np.isfinite(strengths[0] * farthest + strengths[1] * farthest * farthest)
+
+
+def _are_strengths_finite(case: Case) -> bool:
+    """Of a penalty, with its weights, at the largest alpha of a path."""
+    given, largest = case.parameters, float(np.max(case.options.get("alphas", 1.0)))
+    weights = given.get("weights", 1.0)
+    factor = 1.0 if weights is None or isinstance(weights, str) else np.max(weights)
+    strengths = [np.max(given[name]) for name in ("strength", "l1", "l2") if name in given]
+    with np.errstate(over="ignore"):
+        return all(np.isfinite(largest * strength * factor) for strength in strengths)
+
+
+def is_all_rounding(loss: str, A: Any, x: Any) -> bool:
+    """Do products with x cancel so far that the exponential of their rounding overflows?"""
+    if loss != "poisson" or x is None:
+        return False
+    with np.errstate(all="ignore"):
+        size = np.abs(A) @ np.abs(np.asarray(x, dtype=float))
+    return bool(size.max() * 1e-16 > 700.0)
+
+
+def _start_value(case: Case) -> Any:
+    truth = truth_of(case)
+    return truth.value(point_of(case, truth, case.options["x0"], case.options.get("intercept0", 0.0)))[0]

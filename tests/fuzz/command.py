@@ -1,4 +1,4 @@
-"""The command: cases of consecutive seeds on several processes, a progress bar, a report."""
+"""The command: cases of consecutive seeds on several processes, counts of what they were, and a report."""
 
 from __future__ import annotations
 
@@ -6,23 +6,30 @@ import argparse
 import faulthandler
 import multiprocessing
 import os
+import platform
+import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from .calls import Outcome
 from .cases import Case, source
 from .checks import Violation, judge
-from .draw import draw
-from .report import Found, Tally, markdown
-from .shrink import as_test, shrink
+from .draw import FAMILIES, draw
+from .shrink import as_test, order_of, shrink
 
-Work = Callable[[int, int], Tally]
+Work = Callable[[int, int], Any]
 DIED = "process died"
 CHUNK = 50
 #: One case in so many is judged by SciPy and scikit-learn, too.
@@ -33,6 +40,63 @@ SPAN = 10**9
 SECONDS_A_CASE = 120.0
 #: The report is written this often while the run goes on.
 SECONDS_UNSAVED = 30.0
+#: What is counted of a case.
+TABLES = ("family", "loss", "penalty", "storage", "weights", "shape", "ended")
+
+
+@dataclass
+class Found:
+    """A violation and the seed of its case."""
+
+    seed: int
+    family: str
+    size: int  # entries of A
+    violation: Violation
+
+
+@dataclass
+class Tally:
+    """What was seen in some cases; tallies add up."""
+
+    cases: int = 0
+    answers: int = 0
+    certified: int = 0
+    seconds: float = 0.0
+    longest: float = 0.0
+    counts: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in TABLES})
+    found: list[Found] = field(default_factory=list)
+
+    def count(self, seed: int, case: Case, outcome: Outcome, violations: Iterable[Violation], seconds: float) -> None:
+        certified = sum(np.isfinite(answer.gap) for answer in outcome.answers)
+        found = [Found(seed, case.family, case.A.size, violation) for violation in violations]
+        ended = [answer.status or "no status" for answer in outcome.answers[-1:]] or ["no answer"]
+        values = {
+            "family": case.family, "loss": case.loss, "penalty": case.penalty,
+            "storage": re.sub(r":\d+$", "", case.storage),
+            "weights": "unweighted" if case.weight is None else "weighted",
+            "shape": "1 entry" if case.A.size == 1 else f"up to {10 ** len(str(case.A.size - 1))} entries",
+            "ended": ended[0] if outcome.error is None else type(outcome.error).__name__,
+        }  # fmt: skip
+        counts = {name: Counter([values[name]]) for name in TABLES}
+        self.add(Tally(1, len(outcome.answers), certified, seconds, seconds, counts, found))
+
+    def add(self, other: Tally) -> None:
+        for name in ("cases", "answers", "certified", "seconds"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name, counter in other.counts.items():
+            self.counts[name].update(counter)
+        self.found += other.found
+        self.longest = max(self.longest, other.longest)
+
+    def by_kind(self) -> dict[tuple[str, str, int], list[Found]]:
+        """Violations by kind, family and order of size, the smallest cases first."""
+        groups: dict[tuple[str, str, int], list[Found]] = {}
+        for one in sorted(self.found, key=lambda one: (one.size, one.seed)):
+            groups.setdefault((one.violation.kind, one.family, order_of(one.violation)), []).append(one)
+        return dict(sorted(groups.items()))
+
+
+# ------------------------------------------------------------------------------------------- cases
 
 
 def judge_seeds(first: int, count: int, few: bool, family: str | None) -> Tally:
@@ -65,17 +129,18 @@ def run(args: argparse.Namespace, keep: Callable[[Tally], Any]) -> Tally:
         tallies: Iterable[Tally] = (judge_seeds(*chunk, **options) for chunk in chunks)
     else:
         tallies = side_by_side(chunks, args.jobs, partial(judge_watched, **options))
-    with progress(args.n) as show, suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt):
         for tally in tallies:
             total.add(tally)
-            show(total)
+            if sys.stderr.isatty():
+                print(f"\r{total.cases:,} of {args.n:,}, {len(total.found)} violations", end="", file=sys.stderr)
             if time.perf_counter() - kept > SECONDS_UNSAVED:
                 keep(total)
                 kept = time.perf_counter()
     return total
 
 
-def side_by_side(chunks: list[tuple[int, int]], jobs: int, work: Work) -> Iterator[Tally]:
+def side_by_side(chunks: list[tuple[int, int]], jobs: int, work: Work) -> Iterator[Any]:
     """Tallies of the chunks as they come; what was at work when a process ended is taken again, apart."""
     waiting, suspects = list(reversed(chunks)), []
     while waiting:
@@ -96,7 +161,7 @@ def side_by_side(chunks: list[tuple[int, int]], jobs: int, work: Work) -> Iterat
             yield from tallies
 
 
-def apart(chunk: tuple[int, int], work: Work) -> list[Tally]:
+def apart(chunk: tuple[int, int], work: Work) -> list[Any]:
     """A chunk in a process of its own; seed by seed where that ends, and the end of one seed's is a violation."""
     start, count = chunk
     with processes(1) as pool:
@@ -114,18 +179,7 @@ def processes(jobs: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
 
 
-@contextmanager
-def progress(n: int) -> Iterator[Any]:
-    """A progress bar with the count of violations, where rich is installed and somebody looks."""
-    try:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-    except ImportError:
-        yield lambda tally: None
-        return
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[found]} violations"))
-    with Progress(*columns) as bar:
-        task = bar.add_task("", total=n, found=0)
-        yield lambda tally: bar.update(task, completed=tally.cases, found=len(tally.found))
+# ------------------------------------------------------------------------------------------- the report
 
 
 def shrunk_tests(tally: Tally, args: argparse.Namespace) -> Iterator[str]:
@@ -135,10 +189,35 @@ def shrunk_tests(tally: Tally, args: argparse.Namespace) -> Iterator[str]:
             yield from (f"# ends the process: {source(draw(one.seed, args.few, args.family))}" for one in group)
             continue
         for one in {found.seed: found for found in group[: args.shrink]}.values():
-            case: Case = draw(one.seed, args.few, args.family)
+            case = draw(one.seed, args.few, args.family)
             small, violation = shrink(case, one.violation, seconds=args.shrink_seconds)
             name = f"{kind}_{family}_{one.seed}".replace(" ", "_").lower()
             yield as_test(small, violation, name)
+
+
+def markdown(tally: Tally, command: str, seconds: float, tests: Iterable[str] = ()) -> str:
+    """The report."""
+    versions = ", ".join(f"{name} {version(name)}" for name in ("ascd", "numpy", "scipy", "numba", "scikit-learn"))
+    lines = [
+        f"Command: `{command}`  ",
+        f"Versions: Python {platform.python_version()}, {versions}, {platform.system()} {platform.machine()}  ",
+        f"Cases: **{tally.cases:,}**, answers {tally.answers:,}, with a finite gap {tally.certified:,}, violations "
+        f"**{len(tally.found):,}**; {seconds:,.0f} s, {1e3 * tally.seconds / max(tally.cases, 1):.1f} ms a case, "
+        f"the longest {tally.longest:.1f} s",
+    ]
+    for name in TABLES:
+        lines += ["", f"| {name} | cases |", "|---|---:|"]
+        lines += [f"| {value} | {count:,} |" for value, count in tally.counts[name].most_common()]
+    if tally.found:
+        lines += ["", "| violation | family | size | cases | largest | smallest seed |", "|---|---|---|---:|---:|---:|"]
+    for (kind, family, order), group in tally.by_kind().items():
+        largest = max((one.violation.size for one in group if one.violation.size >= 0.0), default=-1.0)
+        size = ("rounding", "coarse")[order] if largest >= 0.0 else ""
+        shown = f"{largest:.2g}" if largest >= 0.0 else ""
+        lines.append(f"| {kind} | {family} | {size} | {len(group):,} | {shown} | {group[0].seed} |")
+    for test in tests:
+        lines += ["", "```python", test.rstrip(), "```"]
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
@@ -146,7 +225,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=1000, help="number of cases")
     parser.add_argument("--seed", type=int, default=0, help="which thousand million of seeds")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    families = "solve, path, minimize, stochastic, DualSVM, an estimator …; single: no blocks, data in memory"
+    families = f"{', '.join(FAMILIES)}, or the name of an estimator; single: no blocks, data in memory"
     parser.add_argument("--family", help=f"only this family ({families})")
     parser.add_argument("--few", action="store_true", help="only the few combinations of parts that the tests compile")
     parser.add_argument("--shrink", type=int, default=1, help="cases of each kind of violation that are made smaller")

@@ -1,7 +1,9 @@
-"""The judge's own descent, compiled: coordinate descent and Newton steps on the smooth piece around a point.
+"""The judge's own descent, compiled: proximal steps of one block after the other, and Newton steps.
 
-Nothing here comes from the library.  All functions take the problem as arrays (see ``search.Scaled``); losses are told
-by their place in ``truth.LOSSES``.  A is stored by columns: ``A[j, k]`` is the entry of sample k and coordinate j.
+Nothing here comes from the library.  The problem comes as arrays (see ``search.Scaled``): columns are stored in the
+order of the blocks, ``A[j, k]`` is the entry of sample k, block i has the columns ``starts[i]`` to ``starts[i + 1]``,
+and x[j, t], z[k, t] have an output a column.  Losses are given by their index in ``truth.LOSSES``; the classes of the
+softmax are the first column of b.
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ import numba
 import numpy as np
 
 compiled: Any = numba.njit(cache=True, error_model="numpy")
-#: Newton steps are taken on at most so many coordinates.
+#: Newton steps are taken on at most so many coefficients.
 MOST_FREE = 150
+SOFTMAX = 6
 
 
 @compiled
-def loss_of(code, t, y, z):  # type: ignore[no-untyped-def]
+def loss_of(code, t, y, z):
     if code == 0:
         return 0.5 * (z - y) * (z - y)
     if code == 1:
@@ -34,7 +37,7 @@ def loss_of(code, t, y, z):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def derivatives_of(code, t, y, z):  # type: ignore[no-untyped-def]
+def derivatives_of(code, t, y, z):
     """First and second derivative."""
     if code == 0:
         return z - y, 1.0
@@ -51,110 +54,214 @@ def derivatives_of(code, t, y, z):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def cost_of(l1, l2, linear, x):  # type: ignore[no-untyped-def]
-    return l1 * abs(x) + 0.5 * l2 * x * x + linear * x
+def row_loss(code, t, y, z):
+    total = 0.0
+    if code != SOFTMAX:
+        for i in range(z.size):
+            total += loss_of(code, t, y[i], z[i])
+        return total
+    own, top = z[int(y[0])], 0.0
+    for i in range(z.size):
+        top = max(top, z[i] - own)
+    for i in range(z.size):
+        if i != int(y[0]):
+            total += math.exp(z[i] - own - top)
+    return math.log1p(total) if top == 0.0 else top + math.log(total + math.exp(-top))
 
 
 @compiled
-def image_of(A, x, z):  # type: ignore[no-untyped-def]
+def row_derivatives(code, t, y, z, first, second):
+    """Derivatives of a row; the softmax's second ones are its probabilities."""
+    if code != SOFTMAX:
+        for i in range(z.size):
+            first[i], second[i] = derivatives_of(code, t, y[i], z[i])
+        return
+    own, top, total = int(y[0]), -math.inf, 0.0
+    for i in range(z.size):
+        top = max(top, z[i])
+    for i in range(z.size):
+        second[i] = math.exp(z[i] - top)
+        total += second[i]
+    others = 0.0
+    for i in range(z.size):
+        second[i] /= total
+        first[i] = second[i]
+        others += second[i] if i != own else 0.0
+    first[own] = -others
+
+
+@compiled
+def largest_curvature(code, second):
+    """A bound on the largest eigenvalue of a row's Hessian."""
+    most = 0.0
+    for i in range(second.size):
+        most = max(most, second[i])
+    return most if code != SOFTMAX else min(most, 2.0 * most * (1.0 - most))
+
+
+@compiled
+def predict(A, x, z):
     """z = Ax."""
     z[:] = 0.0
-    for j in range(x.size):
-        if x[j] != 0.0:
-            for k in range(z.size):
-                z[k] += x[j] * A[j, k]
+    for j in range(x.shape[0]):
+        for o in range(x.shape[1]):
+            if x[j, o] != 0.0:
+                for k in range(z.shape[0]):
+                    z[k, o] += x[j, o] * A[j, k]
 
 
 @compiled
-def objective_at(b, s, code, t, l1, l2, linear, x, z):  # type: ignore[no-untyped-def]
-    """F without constants, for the image z."""
-    total = 0.0
-    for k in range(b.size):
-        if s[k] > 0.0:
-            total += s[k] * loss_of(code, t, b[k], z[k])
-    for j in range(x.size):
-        total += cost_of(l1[j], l2[j], linear[j], x[j])
+def norm_of(x):
+    """‖x‖, of numbers whose squares may leave the range of float64."""
+    largest, square = 0.0, 0.0
+    for value in x.flat:
+        largest = max(largest, abs(value))
+    if largest == 0.0:
+        return 0.0
+    for value in x.flat:
+        square += (value / largest) ** 2
+    return largest * math.sqrt(square)
+
+
+@compiled
+def costs_of(l1, l2, linear, group, x, first, last):
+    """The penalty of one block."""
+    total = group * norm_of(x[first:last]) if group > 0.0 else 0.0
+    for j in range(first, last):
+        for o in range(x.shape[1]):
+            total += l1[j] * abs(x[j, o]) + 0.5 * l2[j] * x[j, o] * x[j, o] + linear[j] * x[j, o]
     return total
 
 
 @compiled
-def gradient_at(A, b, s, code, t, l2, linear, x, z, out):  # type: ignore[no-untyped-def]
-    """The gradient of everything but l1·|x|."""
-    for j in range(x.size):
-        out[j] = l2[j] * x[j] + linear[j]
-    for k in range(b.size):
+def losses_at(b, s, code, t, z):
+    total = 0.0
+    for k in range(s.size):
         if s[k] > 0.0:
-            slope = s[k] * derivatives_of(code, t, b[k], z[k])[0]
-            for j in range(x.size):
-                out[j] += slope * A[j, k]
+            total += s[k] * row_loss(code, t, b[k], z[k])
+    return total
 
 
 @compiled
-def target_of(g, h, l1, l2, linear, low, high, x):  # type: ignore[no-untyped-def]
-    """argmin over [low, high] of g·(y − x) + ½h·(y − x)² + l1·|y| + ½l2·y² + linear·y."""
-    curvature, pull = h + l2, h * x - g - linear
-    if curvature <= 0.0:
-        if l1 == 0.0 and pull == 0.0:
-            return x
-        # no curvature: to the kink, or some way along the slope
-        best = 0.0 if abs(pull) <= l1 else x + (1.0 + abs(x)) * (1.0 if pull > 0.0 else -1.0)
-    elif pull > l1:
-        best = (pull - l1) / curvature
-    elif pull < -l1:
-        best = (pull + l1) / curvature
-    else:
-        best = 0.0
-    return max(low, min(high, best))
+def objective_at(b, s, code, t, l1, l2, linear, starts, group, x, z):
+    """F without constants, for the predictions z."""
+    total = losses_at(b, s, code, t, z)
+    for i in range(group.size):
+        total += costs_of(l1, l2, linear, group[i], x, starts[i], starts[i + 1])
+    return total
 
 
 @compiled
-def accepted(A, b, s, code, t, l1, l2, linear, low, high, x, z, j, change):  # type: ignore[no-untyped-def]
-    """x_j + change, the change halved until the objective does not rise; x_j where none is good."""
+def gradient_at(A, b, s, code, t, l2, linear, x, z, out):
+    """The gradient of everything that is smooth."""
+    first, second = np.empty(x.shape[1]), np.empty(x.shape[1])
+    for j in range(x.shape[0]):
+        for o in range(x.shape[1]):
+            out[j, o] = l2[j] * x[j, o] + linear[j]
+    for k in range(s.size):
+        if s[k] > 0.0:
+            row_derivatives(code, t, b[k], z[k], first, second)
+            for j in range(x.shape[0]):
+                for o in range(x.shape[1]):
+                    out[j, o] += s[k] * first[o] * A[j, k]
+
+
+@compiled
+def proximal_point(v, step, group, l1, l2, lower, upper):
+    """v becomes the proximal point of a block; its bounds are 0 or infinite where ``group`` is positive."""
+    for i in range(v.shape[0]):
+        for o in range(v.shape[1]):
+            size = max(abs(v[i, o]) - step * l1[i], 0.0) / (1.0 + step * l2[i])
+            v[i, o] = max(lower[i], min(upper[i], math.copysign(size, v[i, o])))
+    length = norm_of(v) * (1.0 + step * l2[0])
+    if group > 0.0 and length > 0.0:
+        v *= max(1.0 - step * group / length, 0.0)
+
+
+@compiled
+def block_gradient(A, b, s, code, t, linear, z, first, last, derivatives, out):
+    """Fill the gradient of the losses and linear terms with respect to a block; a bound on its curvature."""
+    curvature, out[first:last] = 0.0, 0.0
+    for j in range(first, last):
+        out[j] += linear[j]
+    for k in range(s.size):
+        if s[k] > 0.0:
+            row_derivatives(code, t, b[k], z[k], derivatives[0], derivatives[1])
+            square = 0.0
+            for j in range(first, last):
+                square += A[j, k] * A[j, k]
+                for o in range(z.shape[1]):
+                    out[j, o] += s[k] * A[j, k] * derivatives[0, o]
+            curvature += s[k] * largest_curvature(code, derivatives[1]) * square
+    return curvature
+
+
+@compiled
+def block_step(A, b, s, code, t, l1, l2, linear, lower, upper, group, x, z, first, last, gradient, trial, predicted):
+    """A proximal step of one block, shorter until the objective does not rise; how far it moved, relatively.
+
+    For a single coefficient it is Newton's step.
+    """
+    part, most = slice(first, last), 0.0
+    derivatives = np.empty((2, z.shape[1]))
+    curvature = block_gradient(A, b, s, code, t, linear, z, first, last, derivatives, gradient)
+    if not curvature > 0.0:  # some way along the gradient
+        curvature = norm_of(gradient[part]) / (1.0 + norm_of(x[part])) or 1.0
+    before = costs_of(l1, l2, linear, group, x, first, last)
     for _ in range(40):
-        new = max(low, min(high, x[j] + change))
-        if new == x[j] or code == 0:
-            return new
-        difference = cost_of(l1, l2, linear, new) - cost_of(l1, l2, linear, x[j])
-        for k in range(b.size):
-            if s[k] > 0.0 and A[j, k] != 0.0:
-                after = loss_of(code, t, b[k], z[k] + (new - x[j]) * A[j, k])
-                difference += s[k] * (after - loss_of(code, t, b[k], z[k]))
-        if difference <= 0.0:
-            return new
-        change *= 0.5
-    return x[j]
+        trial[part] = x[part] - gradient[part] / curvature
+        proximal_point(trial[part], 1.0 / curvature, group, l1[part], l2[part], lower[part], upper[part])
+        predicted[:] = z
+        for j in range(first, last):
+            for o in range(z.shape[1]):
+                change = trial[j, o] - x[j, o]
+                if not math.isfinite(change):
+                    return 0.0
+                if change != 0.0:
+                    for k in range(s.size):
+                        predicted[k, o] += change * A[j, k]
+        rise = 0.0  # the curvature bounds that of squares everywhere: their objective cannot rise
+        if code > 0:
+            rise = costs_of(l1, l2, linear, group, trial, first, last) - before
+            for k in range(s.size):
+                if s[k] > 0.0:
+                    rise += s[k] * (row_loss(code, t, b[k], predicted[k]) - row_loss(code, t, b[k], z[k]))
+        if rise <= 0.0:
+            for j in range(first, last):
+                for o in range(z.shape[1]):
+                    size = max(abs(x[j, o]), abs(trial[j, o]))
+                    if size > 0.0:
+                        most = max(most, abs(trial[j, o] - x[j, o]) / size)
+            x[part] = trial[part]
+            z[:] = predicted
+            return most
+        curvature *= 2.0
+    return most
 
 
 @compiled
-def descend(A, b, s, code, t, l1, l2, linear, lower, upper, x, z, sweeps):  # type: ignore[no-untyped-def]
-    """Sweeps of coordinate descent with one-dimensional Newton steps; x changes, z = Ax at the end."""
+def descend(A, b, s, code, t, l1, l2, linear, lower, upper, starts, group, x, z, sweeps):
+    """Sweeps of descent by blocks, or by columns where a block has no norm; x changes, z = Ax at the end."""
+    gradient, trial, predicted = np.empty(x.shape), np.empty(x.shape), np.empty(z.shape)
     for sweep in range(sweeps):
         if sweep % 10 == 0:
-            image_of(A, x, z)
+            predict(A, x, z)
         moved = 0.0
-        for j in range(x.size):
-            g, h = 0.0, 0.0
-            for k in range(b.size):
-                if s[k] > 0.0 and A[j, k] != 0.0:
-                    first, second = derivatives_of(code, t, b[k], z[k])
-                    g += s[k] * A[j, k] * first
-                    h += s[k] * A[j, k] * A[j, k] * second
-            change = target_of(g, h, l1[j], l2[j], linear[j], lower[j], upper[j], x[j]) - x[j]
-            if change == 0.0 or not math.isfinite(change):
-                continue
-            new = accepted(A, b, s, code, t, l1[j], l2[j], linear[j], lower[j], upper[j], x, z, j, change)
-            if new != x[j]:
-                moved = max(moved, abs(new - x[j]) / max(abs(new), abs(x[j])))
-                for k in range(b.size):
-                    z[k] += (new - x[j]) * A[j, k]
-                x[j] = new
+        for i in range(group.size):
+            width = starts[i + 1] - starts[i] if group[i] > 0.0 else 1
+            for first in range(starts[i], starts[i + 1], width):
+                change = block_step(
+                    A, b, s, code, t, l1, l2, linear, lower, upper, group[i], x, z, first, first + width,
+                    gradient, trial, predicted,
+                )  # fmt: skip
+                moved = max(moved, change)
         if moved <= 1e-15:
             break
-    image_of(A, x, z)
+    predict(A, x, z)
 
 
 @compiled
-def cholesky_step(H, g, step):  # type: ignore[no-untyped-def]
+def cholesky_step(H, g, step):
     """step = −(H + μI)⁻¹g with the smallest of some μ for which H + μI is positive definite; False if none is."""
     n = g.size
     top = 0.0
@@ -194,62 +301,87 @@ def cholesky_step(H, g, step):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def newton(A, b, s, code, t, l1, l2, linear, lower, upper, x, z, rounds):  # type: ignore[no-untyped-def]
-    """Newton steps on the coordinates that are free to move, while the objective falls; x and z change."""
-    n, d = A.shape
-    trial, image, gradient, places = np.empty(n), np.empty(d), np.empty(n), np.empty(n, dtype=np.int64)
+def free_coefficients(l1, lower, upper, starts, group, x, free):
+    """Write column, output and block of the coefficients around which F is smooth; their count."""
+    count = 0
+    for i in range(group.size):
+        is_kink = group[i] > 0.0 and norm_of(x[starts[i] : starts[i + 1]]) == 0.0
+        for j in range(starts[i], starts[i + 1]):
+            for o in range(x.shape[1]):
+                if lower[j] < x[j, o] < upper[j] and not (is_kink or (l1[j] > 0.0 and x[j, o] == 0.0)):
+                    free[count] = j, o, i
+                    count += 1
+    return count
+
+
+@compiled
+def newton_model(A, b, s, code, t, l1, l2, linear, starts, group, x, z, free, H, g):
+    """Gradient and Hessian (its lower half) on the free coefficients."""
+    first, second = np.empty(x.shape[1]), np.empty(x.shape[1])
+    for p in range(g.size):
+        j, o, i = free[p]
+        own, length = x[j, o], 0.0
+        if group[i] > 0.0:
+            length = norm_of(x[starts[i] : starts[i + 1]])
+        kink = group[i] / length if length > 0.0 else 0.0
+        g[p] = (kink + l2[j]) * own + linear[j] + (math.copysign(l1[j], own) if l1[j] > 0.0 else 0.0)
+        H[p, p] += kink + l2[j]
+        for q in range(p + 1):
+            if kink > 0.0 and free[q, 2] == i:
+                H[p, q] -= kink * (own / length) * (x[free[q, 0], free[q, 1]] / length)
+    for k in range(s.size):
+        if s[k] > 0.0:
+            row_derivatives(code, t, b[k], z[k], first, second)
+            for p in range(g.size):
+                entry, o = s[k] * A[free[p, 0], k], free[p, 1]
+                g[p] += entry * first[o]
+                if entry != 0.0:
+                    for q in range(p + 1):
+                        weight = second[o] if free[q, 1] == o else 0.0
+                        if code == SOFTMAX:
+                            weight -= second[o] * second[free[q, 1]]
+                        if weight != 0.0:
+                            H[p, q] += weight * entry * A[free[q, 0], k]
+
+
+@compiled
+def newton(A, b, s, code, t, l1, l2, linear, lower, upper, starts, group, x, z, rounds):
+    """Newton steps on the coefficients that are free to move, while the objective falls; x and z change."""
+    trial, predicted, places = np.empty(x.shape), np.empty(z.shape), np.empty((x.size, 3), np.int64)
     for _ in range(rounds):
-        count = 0
-        for j in range(n):
-            if lower[j] < x[j] < upper[j] and (l1[j] == 0.0 or x[j] != 0.0):
-                places[count] = j
-                count += 1
+        count = free_coefficients(l1, lower, upper, starts, group, x, places)
         if not 0 < count <= MOST_FREE:
             return
-        free = places[:count]
-        gradient_at(A, b, s, code, t, l2, linear, x, z, gradient)
-        H, g, step = np.zeros((free.size, free.size)), np.empty(free.size), np.empty(free.size)
-        for i in range(free.size):
-            j = free[i]
-            g[i] = gradient[j] + math.copysign(l1[j], x[j])
-            H[i, i] = l2[j]
-        for k in range(d):
-            if s[k] > 0.0:
-                weight = s[k] * derivatives_of(code, t, b[k], z[k])[1]
-                if weight > 0.0:
-                    for i in range(free.size):
-                        entry = weight * A[free[i], k]
-                        if entry != 0.0:
-                            for m in range(i + 1):
-                                H[i, m] += entry * A[free[m], k]
+        free, H, g, step = places[:count], np.zeros((count, count)), np.empty(count), np.empty(count)
+        newton_model(A, b, s, code, t, l1, l2, linear, starts, group, x, z, free, H, g)
         if not cholesky_step(H, g, step):
             return
-        before = objective_at(b, s, code, t, l1, l2, linear, x, z)
+        before = objective_at(b, s, code, t, l1, l2, linear, starts, group, x, z)
         best, chosen = before, 0.0
         for share in (1.0, 4.0, 32.0, 0.5, 0.1, 1e-2, 1e-4):
-            moved_to(x, free, step, share, l1, lower, upper, trial)
-            image_of(A, trial, image)
-            value = objective_at(b, s, code, t, l1, l2, linear, trial, image)
+            move(x, free, step, share, l1, lower, upper, trial)
+            predict(A, trial, predicted)
+            value = objective_at(b, s, code, t, l1, l2, linear, starts, group, trial, predicted)
             if value <= best:
                 best, chosen = value, share
             elif chosen > 0.0:
                 break
         if chosen == 0.0:
             return
-        moved_to(x, free, step, chosen, l1, lower, upper, trial)
+        move(x, free, step, chosen, l1, lower, upper, trial)
         x[:] = trial
-        image_of(A, x, z)
+        predict(A, x, z)
         if not best < before - 1e-14 * abs(before):
             return
 
 
 @compiled
-def moved_to(x, free, step, share, l1, lower, upper, out):  # type: ignore[no-untyped-def]
+def move(x, free, step, share, l1, lower, upper, out):
     """out = x + share·step, kept inside the box and from crossing a kink."""
     out[:] = x
-    for i in range(free.size):
-        j = free[i]
-        new = x[j] + share * step[i]
-        if l1[j] > 0.0 and new * x[j] < 0.0:
+    for p in range(step.size):
+        j, o = free[p, 0], free[p, 1]
+        new = x[j, o] + share * step[p]
+        if l1[j] > 0.0 and new * x[j, o] < 0.0:
             new = 0.0
-        out[j] = max(lower[j], min(upper[j], new))
+        out[j, o] = max(lower[j], min(upper[j], new))

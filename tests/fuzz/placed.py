@@ -10,8 +10,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,7 +24,9 @@ from ascd.matrix.chunked import InTurn, chunked
 from ascd.matrix.files import FileMatrix
 from ascd.matrix.open import open_design
 
-from .chance import chance, pick
+from .calls import changed
+from .cases import Case
+from .data import chance, pick
 
 Array = np.ndarray
 HELD = (
@@ -51,7 +51,7 @@ def placed(A: Array, storage: str) -> Any:
         return _table(A, int(rest[0]))
     values = as_held(A, *rest[:2])
     if kind == "held":
-        with changed(costs, "SMALL_DATA", -1):
+        with changed(costs, SMALL_DATA=-1):
             return open_design(values)
     return _on_disk(values, *map(int, rest[2:]))
 
@@ -76,22 +76,18 @@ def fitting(rng: Any, A: Array, kind: str) -> tuple[Array, str]:
     return ((A > 0.0).astype(float) if dtype == "bool" else A), storage + rows
 
 
+def moved(rng: Any, case: Case, kind: str) -> Case:
+    """The case with its data in such a place; targets, penalties and starts stay."""
+    A, storage = fitting(rng, np.array(case.A), kind)
+    twist = "again" if case.twist == "scaled" or (case.twist and chance(rng, 0.3)) else case.twist
+    return case.changed(A=A, storage=storage, twist=twist)
+
+
 def as_held(A: Array, layout: str, dtype: str) -> Any:
     values = A.astype(np.int8 if dtype == "int8" else dtype)
     if layout in ("csr", "csc"):
         return sparse.csr_matrix(values) if layout == "csr" else sparse.csc_matrix(values)
     return np.array(values, order=layout)
-
-
-@contextmanager
-def changed(module: Any, name: str, value: Any) -> Iterator[None]:
-    """A number of the library's with another value."""
-    before = getattr(module, name)
-    setattr(module, name, value)
-    try:
-        yield
-    finally:
-        setattr(module, name, before)
 
 
 def _cuts(rng: Any, size: int) -> Array:
@@ -151,7 +147,7 @@ def _on_disk(values: Array, rows: int, memory: int | None = None) -> Any:
         weakref.finalize(filed, shutil.rmtree, folder, ignore_errors=True)
         return filed
     data = ascd.open_data(folder / "A.npy")
-    with changed(costs, "BLOCK_BYTES", max(1, rows * values.itemsize * values.shape[1])):
+    with changed(costs, BLOCK_BYTES=max(1, rows * values.itemsize * values.shape[1])):
         design = data.as_design()
     weakref.finalize(design, shutil.rmtree, folder, ignore_errors=True)
     return data

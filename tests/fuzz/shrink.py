@@ -14,15 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from .block_forms import fewer_outputs, is_of_blocks, plainer_groups, with_columns
-from .cases import SPARSE, Array, Case, source
+from .cases import SPARSE, Case, source
 from .checks import Violation, judge
+from .forms import with_columns, with_outputs, with_rows
 from .placed import is_placed
 
 #: A violation beyond this share of the objective's terms is no matter of rounding.
 COARSE = 1e-11
-#: Options that are arrays, but not one number for each column.
-OF_NO_COLUMN = ("alphas", "offset")
 LABELLED = ("logistic", "squared_hinge", "softmax")
 Judge = Callable[[Case], list[Violation]]
 
@@ -71,9 +69,8 @@ def simplifications(case: Case) -> Iterator[Case]:
     """Cases that are simpler in one way, the most drastic first."""
     yield from _fewer(case, 0)
     yield from _fewer(case, 1)
-    if is_of_blocks(case):
-        yield from fewer_outputs(case)
-        yield from plainer_groups(case)
+    yield from fewer_outputs(case)
+    yield from plainer_groups(case)
     yield from _plainer(case)
     yield from _rounder(case)
 
@@ -86,46 +83,38 @@ def _fewer(case: Case, axis: int) -> Iterator[Case]:
         for first in range(0, size, block):
             keep = np.r_[0:first, min(first + block, size) : size]
             if keep.size:
-                yield taken(case, keep, axis)
+                yield with_columns(case, keep) if axis else with_rows(case, keep)
         block //= 2
 
 
-def taken(case: Case, keep: Array, axis: int) -> Case:
-    """Some of the rows or columns, with all that belongs to them."""
-    if axis == 0:
-        weight = None if case.weight is None else case.weight[keep]
-        options = {name: value[keep] if name == "offset" else value for name, value in case.options.items()}
-        return replace(case, A=case.A[keep], b=case.b[keep], weight=weight, options=options)
-    if is_of_blocks(case):
-        return with_columns(case, keep)
+def fewer_outputs(case: Case) -> Iterator[Case]:
+    """Without one output, or one class fewer."""
+    if case.loss == "softmax" and "x0" not in case.options:
+        labels = np.unique(case.b, return_inverse=True)[1].ravel()
+        if not np.array_equal(labels, case.b):
+            yield replace(case, b=labels)
+        if labels.max() > 1:
+            yield replace(case, b=np.minimum(labels, labels.max() - 1))
+    elif case.b.ndim == 2 and case.outputs > 1:
+        every = np.arange(case.outputs)
+        yield from (with_outputs(case, np.delete(every, t)) for t in every)
 
-    def of_columns(values: dict[str, Any]) -> dict[str, Any]:
-        n = case.shape[1]
-        return {
-            key: value[keep] if isinstance(value, np.ndarray) and value.size == n and key not in OF_NO_COLUMN else value
-            for key, value in values.items()
-        }
 
-    return replace(case, A=case.A[:, keep], parameters=of_columns(case.parameters), options=of_columns(case.options))
+def plainer_groups(case: Case) -> Iterator[Case]:
+    """One group, and no weights."""
+    groups = case.parameters.get("groups")
+    plain = {key: value for key, value in case.parameters.items() if key != "weights"}
+    if groups is not None and len(groups) > 1:
+        yield replace(case, parameters={**plain, "groups": [sorted(j for group in groups for j in group)]})
+    if isinstance(case.parameters.get("weights"), str):
+        yield replace(case, parameters=plain)
 
 
 #: Options that a family cannot be called without.
-NEEDED = {
-    "C",
-    "loss",
-    "l1_ratio",
-    "fit_intercept",
-    "epsilon",
-    "alpha",
-    "alphas",
-    "Cs",
-    "cv",
-    "rule",
-    "oracle",
-    "groups",
-    "grouped",
-    "call",
-}
+NEEDED = (
+    "C", "loss", "l1_ratio", "fit_intercept", "epsilon", "alpha", "alphas", "Cs", "cv", "rule", "oracle", "groups",
+    "grouped", "call",
+)  # fmt: skip
 
 
 def _plainer(case: Case) -> Iterator[Case]:
@@ -161,7 +150,7 @@ def _plainer_penalty(case: Case) -> Iterator[Case]:
     for name, value in case.parameters.items():
         if name not in needed.get(case.penalty, ()):
             yield replace(case, parameters={key: other for key, other in case.parameters.items() if key != name})
-        if isinstance(value, np.ndarray) and not is_of_blocks(case):
+        if isinstance(value, np.ndarray) and not case.has_blocks:
             for entry in dict.fromkeys(value.tolist()):
                 yield replace(case, parameters={**case.parameters, name: float(entry)})
 
@@ -182,70 +171,15 @@ def _rounder(case: Case) -> Iterator[Case]:
 
 
 def rounder(values: Any) -> Iterator[Any]:
-    """The same numbers with fewer digits: all of them first, then one by one."""
+    """The same numbers as signs, powers of ten, or with fewer digits."""
     array = np.atleast_1d(np.asarray(values, dtype=float))
-    for change in (_signs, _powers, _one_digit, _two_digits, _four_digits):
-        other = change(array)
-        if _is_new(other, array):
+    with np.errstate(all="ignore"):
+        signs = np.where(np.isfinite(array), np.sign(array), array)
+        powers = np.where(signs * np.isfinite(array) != 0.0, signs * 10.0 ** np.round(np.log10(np.abs(array))), array)
+    digits = (np.array([float(f"{value:.{k}e}") for value in array.ravel()]).reshape(array.shape) for k in (0, 1, 3))
+    for other in (signs, powers, *digits):
+        if len(str(other.tolist())) < len(str(array.tolist())):
             yield other if isinstance(values, np.ndarray) else float(other[0])
-    if not isinstance(values, np.ndarray) or array.size > 40:
-        return
-    for index in np.ndindex(array.shape):
-        for value in _rounder_numbers(float(array[index])):
-            other = array.copy()
-            other[index] = value
-            yield other
-
-
-def _rounder_numbers(value: float) -> Iterator[float]:
-    """Simpler numbers in the place of one."""
-    if value == 0.0 or not np.isfinite(value):
-        return
-    level = _complexity(value)
-    for other in (0.0, np.sign(value), float(f"{value:.0e}"), float(f"{value:.1e}"), float(f"{value:.3e}")):
-        if _complexity(other) < level:
-            yield float(other)
-
-
-def _complexity(value: float) -> int:
-    """0 for zero, 1 for ±1, more for more digits."""
-    if value == 0.0:
-        return 0
-    return 1 if abs(value) == 1.0 else 1 + len(repr(abs(float(value))))
-
-
-def _is_new(other: Array, array: Array) -> bool:
-    with np.errstate(all="ignore"):
-        return bool(np.isfinite(other[np.isfinite(array)]).all() and not np.array_equal(other, array)) and sum(
-            map(_complexity, other.ravel())
-        ) < sum(map(_complexity, array.ravel()))
-
-
-def _signs(array: Array) -> Array:
-    return np.where(np.isfinite(array), np.sign(array), array)
-
-
-def _powers(array: Array) -> Array:
-    with np.errstate(all="ignore"):
-        return np.where(
-            np.isfinite(array) & (array != 0.0), np.sign(array) * 10.0 ** np.round(np.log10(np.abs(array))), array
-        )
-
-
-def _digits(array: Array, digits: int) -> Array:
-    return np.array([float(f"{value:.{digits - 1}e}") for value in array.ravel()]).reshape(array.shape)
-
-
-def _one_digit(array: Array) -> Array:
-    return _digits(array, 1)
-
-
-def _two_digits(array: Array) -> Array:
-    return _digits(array, 2)
-
-
-def _four_digits(array: Array) -> Array:
-    return _digits(array, 4)
 
 
 def as_test(case: Case, violation: Violation, name: str) -> str:

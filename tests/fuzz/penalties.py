@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from .cases import Array
-from .chance import chance, choose, pick
-from .data import draw_weights
+from .data import chance, choose, draw_groups, draw_weights, pick
 
 #: Penalties, and which of their parameters are arrays: none or all.  Each is compiled for itself.
 SHAPES: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -21,6 +20,7 @@ SHAPES: tuple[tuple[str, tuple[str, ...]], ...] = (
 KINDS = len(SHAPES) // 2
 NEEDED = {"Zero": (), "L1": ("strength",), "L2": ("strength",), "L1L2": ("l1", "l2"), "Box": (), "BoundedL1L2": ("l1",)}
 OPTIONAL = {"Zero": ("linear",), "Box": ("l2", "linear"), "BoundedL1L2": ("l2", "weights", "linear")}
+BLOCKS = {"GroupL2": 0.4, "SparseGroup": 0.3, "L21": 0.25, "None": 0.05}
 STRENGTHS = {"zero": 0.06, "share": 0.55, "exact": 0.1, "above": 0.1, "tiny": 0.1, "one": 0.07, "huge": 0.02}
 LINEARS = {"zero": 0.3, "share": 0.4, "part": 0.2, "one": 0.1}
 INTERVALS = {
@@ -30,11 +30,15 @@ LARGEST = 1e290
 
 
 def scales_of(A: Array, b: Array, weight: Array | None, loss: str) -> tuple[Array, float]:
-    """Sizes of the gradient at zero, a coordinate each, and of a typical x."""
-    s = 1.0 if weight is None else weight
-    slope = s * {"huber": np.clip(b, -10.0, 10.0), "poisson": b - 1.0}.get(loss, b)
+    """Sizes of the gradient at zero, the largest of all outputs for each column, and of a typical x."""
+    if loss == "softmax":
+        b = np.equal.outer(b, np.arange(min(int(b.max()) + 1, 20))).astype(float)
+        b = b - b.mean(axis=0)
+    b = b.reshape(len(b), -1)
+    s = 1.0 if weight is None else weight[:, None]
+    residual = s * {"huber": np.clip(b, -10.0, 10.0), "poisson": b - 1.0}.get(loss, b)
     with np.errstate(all="ignore"):
-        gradient = np.fmin(np.abs(A.T @ slope), LARGEST)
+        gradient = np.fmin(np.abs(A.T @ residual).max(axis=1), LARGEST)
         size = float(np.abs(b).max() / (np.abs(A).max() or 1.0))
     return gradient, min(max(size, 1e-150), 1e150)
 
@@ -55,6 +59,26 @@ def draw_parameters(rng: Any, shape: tuple[str, tuple[str, ...]], gradient: Arra
         elif key == "linear":
             found[key] = _linear(rng, gradient) if arrays else float(_linear(rng, gradient[:1])[0])
     return {**found, **_bounds(rng, gradient.size, size, bool(arrays))} if "Bo" in name else found
+
+
+def draw_block_penalty(rng: Any, gradient: Array, size: float) -> tuple[str, dict[str, Any]]:
+    """A penalty of blocks and its parameters."""
+    name, n, scale = choose(rng, BLOCKS), gradient.size, float(gradient.max())
+    if name == "None":
+        return name, {}
+    found: dict[str, Any] = {
+        key: draw_strength(rng, scale) for key in (("l1", "l2") if name == "SparseGroup" else ("strength",))
+    }
+    if name != "L21":
+        found["groups"] = draw_groups(rng, n)
+        found.update({"positive": True} if chance(rng, 0.2) else {})
+    if chance(rng, 0.4):
+        found["weights"] = draw_weights(rng, len(found.get("groups", range(n))))
+        if name != "L21" and chance(rng, 0.2):
+            found["weights"] = "sqrt"
+    if chance(rng, 0.25):
+        found["ridge"] = draw_strength(rng, min(scale / size, LARGEST))
+    return name, found
 
 
 def draw_strength(rng: Any, scale: float) -> float:

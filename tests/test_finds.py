@@ -1,0 +1,148 @@
+"""What was found wrong once, by the fuzzer or by hand: each failed before it was fixed.
+
+``finds.txt`` has a line for every find: what it was, how it must end (converged, in an error, or with any status;
+``compiled`` where the compiler was at fault), and the case as the fuzzer prints it.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fuzz.cases import Case
+from fuzz.checks import judge
+from fuzz.steps import faults
+
+import ascd
+from ascd._core.jit import debugging
+
+FINDS = [line.split(" | ", 2) for line in (Path(__file__).parent / "finds.txt").read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(("name", "ended", "text"), FINDS, ids=[find[0] for find in FINDS])
+def test_no_find_comes_back(request, name, ended, text):
+    """As plain Python, but for sweeps: some take ten thousands of them."""
+    request.getfixturevalue("compiled" if ended.endswith("compiled") else "compiled_sweeps")
+    outcome, violations = judge(eval(text, {"Case": Case, "np": np}))
+    assert violations == []
+    assert (outcome.error is not None) == ended.startswith("error")
+    assert not ended.startswith("converged") or outcome.answers[-1].status == "converged"
+
+
+def test_the_rounding_of_a_start_is_counted():
+    """Ax of a given x is a sum of two hundred terms of one sign, and of two hundred that cancel them."""
+    rng = np.random.default_rng(0)
+    A = 1.0 + 1e-3 * rng.standard_normal((5, 400))
+    x0 = 1e6 * np.repeat([1.0, -1.0], 200) * rng.random(400)
+    options = {"rule": "u-ascd", "oracle": "norm", "x0": x0, "max_iter": 1, "tol": 0.0, "rng": 0}
+    b = A @ x0 + rng.standard_normal(5)
+    assert list(faults(Case("steps", A, b, penalty="L1", parameters={"strength": 1.0}, options=options))) == []
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_an_intercept_that_is_off_by_its_last_digit_has_a_gap(interpreted, loss):
+    """Rounded residuals may sum to 0 where the exact ones do not: then the gap was 0."""
+    rng, uneven = np.random.default_rng(0), 0
+    for rounds in [0, 1, 2, 3] * 15:
+        b, start = 0.5 * rng.standard_normal(2), rng.standard_normal(1)
+        problem = ascd.Problem(np.ones((2, 1)), b, loss, ascd.L1(1e3))
+        found = ascd.solve(problem, x0=start, intercept=True, max_iter=rounds)
+        if found.x[0] == 0.0:
+            above = (Fraction(found.intercept) - (Fraction(b[0]) + Fraction(b[1])) / 2) ** 2
+            uneven += above > 0
+            assert above <= found.gap
+    assert uneven > 3
+
+
+def test_a_square_that_underflows_is_not_lost(compiled):
+    """½·l2·x² is 4e-116 and x² is below float64; compiled, because reordered products are what lost it."""
+    penalty = ascd.L1L2(l1=[1.0, 1.0], l2=[8e210, 8e210])
+    box = ascd.BoundedL1L2(l1=1.0, l2=8e210, lower=-1.0, upper=1.0)
+    for each in (penalty, box):
+        with debugging(True):
+            problem = ascd.Problem([[0.0, 0.0]], [0.0], penalty=each)
+        assert problem.objective([1e-163, 0.0]) == pytest.approx(4e-116, rel=1e-12)
+
+
+# ------------------------------------------------------------------------------------------- errors
+
+EYE, Y = np.eye(3), np.ones((3, 2))
+STRONG = ascd.Box(l2=1e212, lower=-3e75, upper=np.array([0.0, -1e75]))
+TILTED = ascd.Problem([[1.0], [1.0]], [100.0, 100.0], penalty=ascd.Box(0.0, math.inf, linear=-1e-3))
+SAME = np.array([[1.0, 1.0], [1.0, 1.0]])
+
+
+def small_column(weight=None):
+    A = np.random.default_rng(0).standard_normal((5, 2)) * [1.0, 1e-170]
+    return ascd.Problem(A, np.ones(5), sample_weight=weight)
+
+
+def solve(**options):
+    return ascd.solve(ascd.Problem(EYE, Y, penalty=ascd.L21(0.1)), **options)
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: ascd.Problem([[1.2e154]], [1.0], "squared_hinge"), "squared norm overflows"),
+        (lambda: ascd.Problem([[1.6e157]] * 2, [2.0, 0.0], "poisson", sample_weight=[2.0, 0.0]), "norm overflows .*A"),
+        (lambda: ascd.Problem([[1.9e157]], [1.9e157], "huber", sample_weight=[0.0]), "norm overflows float64: rescale"),
+        (small_column, "squared norm .* underflows float64, the first is column 1"),
+        (lambda: ascd.solve(TILTED, intercept=True), "unbounded below.*intercept"),
+        (lambda: ascd.path(TILTED, alphas=[1.0], intercept=True), "unbounded below.*intercept"),
+        (lambda: ascd.Problem(SAME, [1.0, 1.0], penalty=ascd.Zero(np.array([-1e-9, 5e-10]))), "unbounded below"),
+        (lambda: ascd.solve(ascd.Problem(np.zeros((1, 2)), [0.0], penalty=STRONG)), "not finite, nor is it at -1e.75"),
+        (
+            lambda: ascd.path(ascd.Problem([[2e133]], [-1.0], "squared_hinge", ascd.L1L2(l1=1.0, l2=3e266))),
+            r"alphas must be given: with 4e\+133 the penalty overflows",
+        ),
+        (lambda: ascd.Problem(EYE, 3.0), "b must have the shape"),
+        (lambda: ascd.Problem(EYE, None), "b must have the shape"),
+        (lambda: ascd.Problem(EYE, Y, penalty=ascd.L21), r"as L21\(...\); got the class itself"),
+        (lambda: ascd.Problem(EYE, [0, 1, 10**12], "softmax"), "the largest is 1000000000000: number"),
+        (lambda: ascd.Problem(EYE, Y, groups=[np.nan, 1.0, 2.0]), "the label of column 0 is nan"),
+        (lambda: solve(x0="a"), "x0 must hold real numbers"),
+        (lambda: solve(intercept=True, intercept0="a"), "intercept0 must hold real"),
+        (lambda: solve(intercept=True, intercept0=[1, 2, 3]), "for each of 2; got 3"),
+        (
+            lambda: ascd.HuberRegressor(fit_intercept=False, alpha=7.5, max_iter=5).fit(
+                [[9.9999998e7], [1.00000002e8]], [8.5e156, -6.3e155], sample_weight=[4e-5, 1.3e6]
+            ),
+            "y most likely, contain large values",
+        ),
+    ],
+)
+def test_input_that_cannot_be_is_named(call, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        call()
+
+
+@pytest.mark.parametrize("penalty", [ascd.L1, ascd.L2, partial(ascd.L1L2, 0.0), partial(ascd.BoundedL1L2, 0.0)])
+def test_strengths_that_overflow_with_their_weights_are_refused(interpreted, penalty):
+    """Zero coefficients cost inf·0 = nan."""
+    with pytest.raises(ValueError, match=r"weights times (strength|l2) must be finite; they are up to 1e\+11 and 1e"):
+        ascd.Problem(np.eye(2), [1.0, 1.0], penalty=penalty(1e300, weights=1e11))
+    fitting = ascd.Problem(np.eye(2), [1.0, 1.0], penalty=penalty(1e290, weights=1e11))
+    with pytest.raises(ValueError, match="alphas must be smaller: with 1e\\+10 the penalty overflows"):
+        ascd.path(fitting, alphas=[1e10])
+
+
+@pytest.mark.parametrize("name", ["LassoCV", "MultiTaskLassoCV", "GroupLassoCV"])
+def test_held_out_squares_that_overflow_are_named(interpreted, name):
+    y = np.array([0.0, 1e156, 0.0])
+    more = {"groups": [[0]]} if "Group" in name else {}
+    model = getattr(ascd, name)(alphas=1, cv=3, **more)
+    with pytest.raises(ValueError, match=r"y must not hold such large values: .* the largest is (1e\+156|5e\+155)"):
+        model.fit(np.zeros((3, 1)), y[:, None] if "Task" in name else y)
+
+
+@pytest.mark.parametrize("name", ["Lasso", "ElasticNet", "NNLS", "Ridge"])
+def test_an_objective_that_overflows_is_no_fit(interpreted, name):
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match=r"not finite in float64.*rescale"):
+        getattr(ascd, name)().fit(rng.standard_normal((8, 2)), 1e200 * rng.standard_normal(8))
