@@ -11,7 +11,7 @@ from test_chunked import cut
 
 import ascd
 
-pytestmark = pytest.mark.usefixtures("plain_but_huber")
+pytestmark = pytest.mark.usefixtures("interpreted")
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 8)) * (RNG.random((40, 8)) < 0.7)
 SIGNAL = X[:, 0] - 2.0 * X[:, 3] + 0.3 * RNG.standard_normal(40)
@@ -30,7 +30,6 @@ MODELS = {
     "several targets": (ascd.Lasso(0.05), "several"),
     "ridge": (ascd.Ridge(2.0, tol=1e-12), "number"),
     "nnls": (ascd.NNLS(), "number"),
-    "huber": (ascd.HuberRegressor(tol=1e-10), "number"),
     "poisson": (ascd.PoissonRegressor(alpha=0.1, tol=1e-10), "count"),
     "logistic": (ascd.LogisticRegression(tol=1e-10), "class"),
     "three classes": (ascd.LogisticRegression(tol=1e-10), "classes"),

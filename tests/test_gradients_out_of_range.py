@@ -12,8 +12,6 @@ import math
 import numpy as np
 import pytest
 from fuzz.cases import Case
-from fuzz.checks import judge
-from fuzz.draw import draw
 from fuzz.steps import faults
 from pairs import in_pairs
 
@@ -52,23 +50,6 @@ def test_intervals_hold_with_every_weight(scale, oracle, rule):
     options = {"rule": rule, "oracle": oracle, "max_iter": 60, "tol": 0.0, "rng": 0}
     case = Case("steps", A, b, penalty="L1", parameters=penalty, weight=np.full(6, scale), options=options)
     assert list(faults(case)) == []
-
-
-@pytest.mark.parametrize("scale", [1e-170, 1e170])
-@pytest.mark.parametrize("rule", ["ascd", "steepest", "block"])
-def test_lazy_rules_end_where_the_reference_tells_nothing(lazy_everywhere, rule, scale):
-    A, b = lasso()
-    strength = 0.1 * scale * np.abs(A.T @ b).max()
-    problem = ascd.Problem(A, b, penalty=ascd.L1(strength), sample_weight=np.full(12, scale))
-    solution = ascd.minimize(problem, rule=rule, oracle="reference", rng=0, max_iter=400, tol=0.0)
-    best = ascd.solve(ascd.Problem(A, b, penalty=ascd.L1(strength / scale)), tol=1e-10).objective * scale
-    assert solution.objective - solution.gap <= best * (1.0 + 1e-12)
-    assert solution.objective <= 0.5 * solution.zero_objective
-
-
-def test_a_product_whose_square_overflows_takes_nothing_from_its_width():
-    """A coordinate at its bound, read when the raw gradient was 10⁵⁵: its interval shrank to 10⁻⁶ of its width."""
-    assert judge(draw(9942000003429))[1] == []
 
 
 def test_widths_across_a_raw_gradient():

@@ -85,27 +85,11 @@ def test_names_with_several_underscores_stay_as_they_are():
 def test_matplotlib_draws_any_name_as_it_is(tmp_path):
     pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
     names = [name for name in NAMES if name != "\u2028"]  # the font lacks it
-    for name in names:
-        draw_charts([chart_of([name])], tmp_path / "one", title=name, endings=["svg"])
     draw_charts([chart_of(names)], tmp_path / "all", endings=["svg"])
     comments = re.findall("<!-- (.*?) -->", (tmp_path / "all.svg").read_text(), re.DOTALL)  # the texts it drew
     for name in ("x_1_2_3", " _hidden", "[/b]", "a__b"):
         assert name in comments
     assert any("frac" in each for each in comments)
-
-
-def test_traces_are_plotted_under_any_name():
-    matplotlib = pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
-    matplotlib.use("agg")
-    import ascd
-    from ascd.plotting import plot_traces
-
-    problem = ascd.Problem(np.eye(2), [3.0, 1.0], penalty=ascd.L1(1.0))
-    trace = ascd.minimize(problem, rule="cyclic", record=1, max_iter=3, tol=0.0).trace
-    ax = plot_traces({"a$\\frac$": trace, "_b": trace}, title="$\\nonsense$")
-    ax.figure.canvas.draw()
-    assert len(ax.get_legend().get_texts()) == 2
-    matplotlib.pyplot.close(ax.figure)
 
 
 @pytest.fixture

@@ -67,6 +67,34 @@ def test_a_bad_problem_is_refused(change, error, words):
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
+#: Options of ``minimize`` and ``solve``.
+OPTIONS = {
+    "negative tol": ({"tol": -1e-3}, ValueError, ["tol must be in [0", "-0.001"]),
+    "nan tol": ({"tol": NAN}, ValueError, ["tol", "nan"]),
+    "string tol": ({"tol": "1e-3"}, TypeError, ["tol must be a number", "'1e-3'"]),
+    "negative max_iter": ({"max_iter": -1}, ValueError, ["max_iter must be at least 0", "-1"]),
+    "float max_iter": ({"max_iter": 10.5}, TypeError, ["max_iter must be an integer", "10.5"]),
+    "bool max_iter": ({"max_iter": True}, TypeError, ["max_iter must be an integer", "True"]),
+    "negative max_time": ({"max_time": -1.0}, ValueError, ["max_time must be in [0", "-1.0"]),
+    "string max_time": ({"max_time": "1s"}, TypeError, ["max_time must be a number", "'1s'"]),
+    "short x0": ({"x0": [0.0, 1.0]}, ValueError, ["x0 must have length 3", "got 2"]),
+    "nan x0": ({"x0": [0.0, NAN, 1.0]}, ValueError, ["x0 must be finite", "nan"]),
+    "2-D x0": ({"x0": np.zeros((3, 1))}, ValueError, ["x0 must be one-dimensional", "(3, 1)"]),
+    "callback": ({"callback": 3}, TypeError, ["callback", "3"]),
+    "intercept": ({"intercept": "no"}, TypeError, ["intercept must be True or False", "got 'no'"]),
+    "progress": ({"progress": 2}, TypeError, ["progress must be True or False", "got 2"]),
+}
+#: Of ``solve`` alone.
+SOLVES = {
+    "string x0": ({"x0": list("abc")}, TypeError, ["x0 must hold real numbers"]),
+    "nan intercept0": ({"intercept0": NAN, "intercept": True}, ValueError, ["intercept0 must be in", "nan"]),
+    "string intercept0": ({"intercept0": "a"}, TypeError, ["intercept0 must be a number", "'a'"]),
+    "intercept0 alone": ({"intercept0": 2.0}, ValueError, ["intercept0", "intercept=False", "2.0"]),
+    "n_jobs 0": ({"n_jobs": 0}, ValueError, ["n_jobs must be None, a positive integer, or a negative one", "got 0"]),
+    "n_jobs 1.5": ({"n_jobs": 1.5}, TypeError, ["n_jobs must be None, a positive integer", "1.5"]),
+    "n_jobs bool": ({"n_jobs": True}, TypeError, ["n_jobs must be None, a positive integer", "True"]),
+}
+#: Of ``minimize`` alone.
 RUNS = {
     "rule": ({"rule": "stepest"}, ValueError, ["rule 'stepest'", "mean 'steepest'", "cyclic, uniform"]),
     "oracle": ({"oracle": "nrm"}, ValueError, ["oracle 'nrm'", "mean 'norm'", "exact, sketch"]),
@@ -89,24 +117,11 @@ RUNS = {
     "blind columns": ({"oracle": ascd.Blind([0, 7])}, ValueError, ["Blind columns must be in 0 .. 2", "7"]),
     "pick": ({"rule": ascd.ASCD("largest")}, ValueError, ["ASCD pick 'largest'", "largest-lower"]),
     "power": ({"rule": ascd.Importance(-1.0)}, ValueError, ["Importance power", "-1.0"]),
-    "negative tol": ({"tol": -1e-3}, ValueError, ["tol must be in [0", "-0.001"]),
-    "nan tol": ({"tol": NAN}, ValueError, ["tol", "nan"]),
-    "string tol": ({"tol": "1e-3"}, TypeError, ["tol must be a number", "'1e-3'"]),
-    "None tol": ({"tol": None}, TypeError, ["tol must be a number", "None"]),
-    "negative max_iter": ({"max_iter": -1}, ValueError, ["max_iter must be at least 0", "-1"]),
-    "float max_iter": ({"max_iter": 10.5}, TypeError, ["max_iter must be an integer", "10.5"]),
-    "bool max_iter": ({"max_iter": True}, TypeError, ["max_iter must be an integer", "True"]),
-    "negative max_time": ({"max_time": -1.0}, ValueError, ["max_time must be in [0", "-1.0"]),
-    "string max_time": ({"max_time": "1s"}, TypeError, ["max_time must be a number", "'1s'"]),
     "record 0": ({"record": 0}, ValueError, ["record must be at least 1", "got 0"]),
     "record 2.5": ({"record": 2.5}, TypeError, ["record must be an integer", "2.5"]),
     "record array": ({"record": np.array([1, 2])}, TypeError, ["record must be an integer", "array([1, 2])"]),
     "printed": ({"oracle": ascd.Random(printed="no")}, TypeError, ["Random printed must be True or False", "'no'"]),
     "anchored": ({"oracle": ascd.Stochastic(anchored="no")}, TypeError, ["anchored must be True or False", "'no'"]),
-    "short x0": ({"x0": [0.0, 1.0]}, ValueError, ["x0 must have length 3", "got 2"]),
-    "nan x0": ({"x0": [0.0, NAN, 1.0]}, ValueError, ["x0 must be finite", "nan"]),
-    "inf x0": ({"x0": [0.0, INF, 1.0]}, ValueError, ["x0 must be finite", "inf"]),
-    "2-D x0": ({"x0": np.zeros((3, 1))}, ValueError, ["x0 must be one-dimensional", "(3, 1)"]),
     "init type": ({"init": 3}, TypeError, ["init must be", "(estimate, radius)", "got 3"]),
     "init length": ({"init": (np.zeros(2), np.zeros(3))}, ValueError, ["init estimate must have length 3", "2"]),
     "init nan": ({"init": (np.full(3, NAN), np.zeros(3))}, ValueError, ["init estimate must be finite"]),
@@ -114,10 +129,7 @@ RUNS = {
     "seed": ({"rng": -1}, ValueError, ["rng must be", "non-negative", "got -1"]),
     "named seed": ({"rng": "x"}, TypeError, ["rng must be", "integer", "got 'x'"]),
     "float seed": ({"rng": 1.5}, TypeError, ["rng must be", "Generator", "got 1.5"]),
-    "callback": ({"callback": 3}, TypeError, ["callback", "3"]),
-    "intercept": ({"intercept": "no"}, TypeError, ["intercept must be True or False", "got 'no'"]),
     "debug": ({"debug": "no"}, TypeError, ["debug must be True or False", "got 'no'"]),
-    "progress": ({"progress": 2}, TypeError, ["progress must be True or False", "got 2"]),
     "record_gap": ({"record_gap": None}, TypeError, ["record_gap must be True or False", "got None"]),
     "scan u": ({"rule": ascd.UpperASCD(scan="no")}, TypeError, ["scan must be True or False", "got 'no'"]),
     "scan a": ({"rule": ascd.HeuristicASCD(scan=A)}, TypeError, ["scan must be True or False"]),
@@ -126,19 +138,26 @@ RUNS = {
 }
 
 
-@pytest.mark.parametrize(("change", "error", "words"), RUNS.values(), ids=RUNS)
-def test_a_bad_run_is_refused_before_any_work(change, error, words, monkeypatch):
+CALLS = [("minimize", row) for row in ({**OPTIONS, **RUNS}).values()]
+CALLS += [("solve", row) for row in ({**OPTIONS, **SOLVES}).values()]
+
+
+@pytest.mark.parametrize(("call", "row"), CALLS)
+def test_a_bad_option_is_refused_before_any_work(call, row, monkeypatch):
+    change, error, words = row
     problem = ascd.Problem(A, B, penalty=ascd.L1(0.1))
-    monkeypatch.setattr("ascd.engine.minimize.descend", lambda *_: pytest.fail("work was done before the error"))
+    for work in ("ascd.engine.minimize.descend", "ascd.solver.loop.Solver.minimise"):
+        monkeypatch.setattr(work, lambda *_: pytest.fail("work was done before the error"))
     with pytest.raises(error) as caught:
-        ascd.minimize(problem, **change)
+        getattr(ascd, call)(problem, **change)
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
 def test_a_start_outside_the_box_is_refused():
     problem = ascd.Problem(A, B, penalty=ascd.Box(0.0, 1.0))
-    with pytest.raises(ValueError, match=r"x0 must have a finite objective \(lie inside the box"):
-        ascd.minimize(problem, x0=[0.5, 2.0, 0.5])
+    for call in (ascd.minimize, ascd.solve):
+        with pytest.raises(ValueError, match=r"x0 must have a finite objective \(lie inside the box"):
+            call(problem, x0=[0.5, 2.0, 0.5])
 
 
 def test_only_problems_are_minimised():
@@ -237,3 +256,51 @@ def test_a_bound_far_out_is_no_direction_to_fall_in():
     """The upper bound lies beyond the place where slopes at infinity are read."""
     penalty = ascd.BoundedL1L2(l1=0.0, l2=1.6, lower=-np.inf, upper=-5.9e99)
     assert ascd.Problem([[1.0]], [0.0], penalty=penalty).n_features == 1
+
+
+# ------------------------------------------------------------------------------------------- solve and path
+
+
+@pytest.mark.parametrize("flag", ["intercept", "early_stop", "progress"])
+def test_flags_of_paths_are_true_or_false(flag):
+    with pytest.raises(TypeError, match=f"{flag} must be True or False; got 'no'"):
+        ascd.path(ascd.Problem(A, B, penalty=ascd.L1(0.1)), **{flag: "no"})
+
+
+@pytest.mark.parametrize("run", [ascd.solve, ascd.path])
+@pytest.mark.parametrize("flag", ["intercept", "progress"])
+def test_flags_of_block_problems_are_true_or_false(run, flag):
+    with pytest.raises(TypeError, match=f"{flag} must be True or False; got 'no'"):
+        run(ascd.Problem(A, B, penalty=ascd.L21(0.1)), **{flag: "no"})
+
+
+def test_only_problems_are_solved():
+    with pytest.raises(TypeError, match=r"problem must be an ascd\.Problem; got ndarray"):
+        ascd.solve(A)
+
+
+def test_negative_counts_are_refused():
+    with pytest.raises(ValueError, match="b must not be negative for the poisson loss; the smallest entry is -1"):
+        ascd.Problem(A, np.arange(4.0) - 1.0, "poisson")
+
+
+def test_the_engine_sends_losses_without_a_curvature_bound_to_solve():
+    with pytest.raises(ValueError, match=r"(?s)Poisson.*solve"):
+        ascd.minimize(ascd.Problem(A, np.arange(4.0), "poisson", ascd.L1(0.1)))
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_the_input_is_not_changed():
+    design, target, start, weights = A.copy(), B.copy(), np.zeros(3), np.ones(4)
+    for array in (design, target, start, weights):
+        array.flags.writeable = False
+    problem = ascd.Problem(design, target, penalty=ascd.L1(0.1), sample_weight=weights)
+    solution = ascd.solve(problem, tol=1e-10, x0=start, intercept=True, n_jobs=-1)
+    assert solution.x.any()
+    assert not start.any()
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_a_progress_bar_is_shown_on_request(capsys):
+    pytest.importorskip("rich", reason="rich is not installed (extra 'cli')")
+    assert ascd.solve(ascd.Problem(A, B, penalty=ascd.L1(0.1)), progress=True).converged

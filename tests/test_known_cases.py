@@ -39,13 +39,6 @@ def test_separable_classes_with_a_weak_penalty_end_in_few_rounds():
     assert solution.n_iter <= 30
 
 
-def test_the_same_through_the_estimator():
-    A, classes = np.array([[-5.0], [1.0], [-1.0]]), np.array([0, 1, 2])
-    model = ascd.LogisticRegression(C=1e8, l1_ratio=1, fit_intercept=False).fit(A, classes)
-    assert model.certificate_.converged
-    assert np.max(model.n_iter_) <= 30
-
-
 @pytest.mark.parametrize("strength", [1.0, 1e-3])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_fit_of_large_numbers_ends_where_the_tolerance_is_met(seed, strength):

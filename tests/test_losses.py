@@ -43,26 +43,6 @@ def test_value_and_derivative_equal_the_formula(name, y):
 
 
 @all_losses
-def test_derivative_is_the_difference_quotient_of_the_value(name, y):
-    loss, h = LOSSES[name](), 1e-5
-    for z in POINTS:
-        quotient = (loss.value(y, z + h) - loss.value(y, z - h)) / (2 * h)
-        assert loss.derivative(y, z) == pytest.approx(quotient, rel=1e-6, abs=2 * h)
-
-
-def test_poisson_has_no_curvature_bound_and_minimize_says_so():
-    problem = ascd.Problem(np.eye(2), [1.0, 2.0], loss="poisson")
-    assert ascd.Poisson().curvature_bound() == math.inf
-    with pytest.raises(ValueError, match=r"bounded curvature, Poisson has none: use ascd\.solve"):
-        ascd.minimize(problem)
-
-
-def test_poisson_takes_no_negative_counts():
-    with pytest.raises(ValueError, match=r"b must not be negative for the poisson loss; the smallest entry is -1"):
-        ascd.Problem(np.eye(2), [1.0, -1.0], loss="poisson")
-
-
-@all_losses
 def test_curvature_is_the_difference_quotient_of_the_derivative(name, y):
     loss, h = LOSSES[name](), 1e-5
     points = [z for z in POINTS if not jumps(name, y, z)]

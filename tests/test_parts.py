@@ -11,9 +11,9 @@ import scipy.sparse as sp
 import ascd
 from ascd._core import threads, tuning
 from ascd.matrix import costs
-from ascd.matrix.columns import careful_sum, elementwise, farthest
+from ascd.matrix.columns import careful_sum
 from ascd.matrix.dense import fill_four_dots
-from ascd.problem.dual import DualFit, InterceptFit, centred, dual_distance, dual_length, fit_to, is_finite
+from ascd.problem.dual import DualFit, InterceptFit, centred, dual_distance, fit_to
 from ascd.problem.terms import CoordinateTerms
 
 MANY = 40_000
@@ -54,11 +54,6 @@ def test_sums_of_many_numbers_are_within_their_error(jobs, size):
     assert error <= 3e-16 * abs(total) + 1e-20 * np.abs(numbers).sum()
 
 
-def test_a_sum_that_is_not_finite_has_no_error_that_is():
-    for numbers in ([np.inf, 1.0], [np.inf, -np.inf], [1e308] * MANY):
-        assert not np.isfinite(careful_sum(np.array(numbers))).all()
-
-
 def test_the_sum_does_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(tuning, "WORTH_A_THREAD", 1.0)
     numbers, found = np.random.default_rng(0).standard_normal(MANY), []
@@ -66,25 +61,6 @@ def test_the_sum_does_not_depend_on_threads(monkeypatch):
         with threads.use_threads(jobs):
             found.append((*careful_sum(numbers), dual_distance(numbers, numbers[::-1].copy(), 0.3, np.abs(numbers))))
     assert len(set(found)) == 1
-
-
-@pytest.mark.parametrize("size", [50, MANY])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_lengths(jobs, size, weighted):
-    rng = np.random.default_rng(1)
-    v, u = rng.standard_normal((2, size))
-    weight = rng.integers(0, 3, size).astype(float) if weighted else 1.0
-    counted = np.broadcast_to(np.asarray(weight) > 0.0, size)
-    root = np.sqrt(np.broadcast_to(weight, size)[counted])
-    assert dual_length(v, weight) == pytest.approx(np.linalg.norm(v[counted] / root), rel=1e-12)
-    assert dual_distance(v, u, 0.7, weight) == pytest.approx(np.linalg.norm((v - 0.7 * u)[counted] / root), rel=1e-12)
-
-
-def test_what_is_finite():
-    with np.errstate(over="ignore"):
-        assert is_finite(np.array([1e200, -1e300]))  # whose squares are not
-    assert not is_finite(np.array([1.0, np.nan]))
-    assert not is_finite(np.array([1.0, -np.inf]))
 
 
 def test_an_intercept_alone_is_fitted_as_any_column():
@@ -99,13 +75,6 @@ def test_an_intercept_alone_is_fitted_as_any_column():
     np.testing.assert_allclose(quick.reach(excess)[0], plain.reach(excess)[0], rtol=1e-9)
     assert np.all(np.abs(quick.moved(gradient, excess) - gradient) <= quick.reach(excess)[0])
     assert abs(careful_sum(centred(quick.moved(gradient, excess), quick))[0]) <= 1e-15
-
-
-def test_curvatures_whose_sum_overflows_are_fitted_too():
-    curvature = np.full(4, 1e308)
-    design = ascd.Problem(np.ones((4, 1)), np.arange(4.0)).design
-    fit = fit_to(design, np.arange(0), True, curvature, 1.0, np.empty(0))
-    np.testing.assert_allclose(fit.moved(np.arange(4.0), np.array([6.0])), np.arange(4.0) - 1.5)
 
 
 def test_coordinates_are_screened_and_measured_part_by_part(jobs):
@@ -159,19 +128,6 @@ def test_sparse_products_do_not_depend_on_threads(monkeypatch, intercept):
             np.testing.assert_allclose(store[there], exact[there], rtol=1e-11, atol=1e-11)
         found.append(store.tobytes())
     assert found[0] == found[1]
-
-
-@pytest.mark.parametrize("size", [1, 7, MANY])
-def test_long_vectors_are_added_and_searched_by_parts(jobs, size):
-    u, v = np.random.default_rng(size).standard_normal((2, size))
-    np.testing.assert_array_equal(elementwise(np.add, u, v), u + v)
-    np.testing.assert_array_equal(elementwise(np.multiply, u, 3.0), 3.0 * u)
-    there = u.copy()
-    assert elementwise(np.maximum, there, v, there) is there
-    np.testing.assert_array_equal(there, np.maximum(u, v))
-    assert farthest(u) == np.abs(u).max()
-    u[size // 2] = np.nan
-    assert np.isnan(farthest(u))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])

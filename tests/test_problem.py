@@ -12,7 +12,7 @@ import pytest
 from formulas import LOSSES, PENALTIES, feasible, gradient, smooth, targets
 
 import ascd
-from ascd.problem import dual, tuning
+from ascd.problem import dual
 
 D, N = 12, 4
 WEIGHTS = {"no weights": None, "weights": np.r_[0.0, 0.0, np.linspace(0.2, 3.0, D - 2)]}
@@ -103,55 +103,6 @@ def test_the_lasso_gap_equals_the_textbook(weights, seed):
         assert problem.gap(x) == pytest.approx(textbook, rel=2e-9, abs=1e-11)
 
 
-FREE = {
-    "one free": ascd.L1(0.8, [1.0, 0.0, 1.0, 1.0]),
-    "one free, linear": ascd.L1(0.8, [1.0, 0.0, 1.0, 1.0], [0.0, 0.4, 0.0, 0.0]),
-    "one free, net": ascd.L1L2(0.5, 0.5, [1.0, 1.0, 1.0, 0.0]),
-    "one free, box": ascd.Box([0.0, -np.inf, 0.0, 0.0], [1.0, np.inf, 1.0, 1.0]),
-    "one free, l2": ascd.L2(0.5, [0.0, 1.0, 1.0, 1.0]),
-    "all free": ascd.Zero(),
-    "all free, linear": ascd.Zero([0.3, 0.1, 0.2, 0.4]),
-    "all free, l1": ascd.L1(0.0),
-}
-
-
-@pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
-@pytest.mark.parametrize("penalty", FREE.values(), ids=FREE)
-def test_free_coordinates_are_projected(loss, penalty):
-    A, b, _ = data(loss)
-    problem = ascd.Problem(A, b, loss, penalty)
-    solution = ascd.solve(problem, tol=1e-12)
-    assert problem.gap(solution.x) <= 1e-9 * (1.0 + abs(solution.objective))
-
-
-def test_without_projection_the_gap_of_a_free_coordinate_is_useless(monkeypatch):
-    A, b, _ = data("squared")
-    problem = ascd.Problem(A, b, penalty=FREE["one free"])
-    x = ascd.minimize(problem, rule="cyclic", tol=1e-6).x
-    projected = problem.gap(x)
-    monkeypatch.setattr("ascd.problem.losses.outputs.fit_to", lambda *_: None)
-    assert projected < 1e-6 < problem.gap(x)
-
-
-def test_many_unpenalised_columns_cost_no_projection(monkeypatch):
-    monkeypatch.setattr(dual, "as_block", None)  # the columns must not be gathered
-    monkeypatch.setattr(tuning, "MOST_OPERATIONS", 1.0)
-    monkeypatch.setattr(tuning, "FEW_COLUMNS", N - 1)
-    A, b, _ = data("squared")
-    assert ascd.Problem(A, b).gap(np.ones(N)) >= 0.0
-
-
-def test_a_zero_column_stays_and_divides_by_nothing():
-    A, b, _ = data("squared")
-    A[:, 2] = 0.0
-    with np.errstate(all="raise"):
-        for x0 in (None, [0.0, 0.0, 3.5, 0.0]):
-            solution = ascd.minimize(ascd.Problem(A, b), rule="cyclic", x0=x0, tol=1e-10)
-            assert solution.converged
-            assert solution.x[2] == (0.0 if x0 is None else 3.5)
-            assert np.isfinite(solution.x).all()
-
-
 @pytest.mark.parametrize(
     ("penalty", "best"), [(ascd.L1(1.0), 0.0), (ascd.L2(1.0, 1.0, -2.0), 2.0), (ascd.Box(0.0, 1.5, 0.0, -1.0), 1.5)]
 )
@@ -160,13 +111,6 @@ def test_a_zero_column_follows_its_penalty(penalty, best):
     solution = ascd.minimize(ascd.Problem(A, np.ones(3), penalty=penalty), rule="cyclic", tol=1e-9)
     assert solution.converged
     assert solution.x[0] == pytest.approx(best, abs=1e-9)
-
-
-def test_all_columns_zero():
-    solution = ascd.minimize(ascd.Problem(np.zeros((3, 2)), np.ones(3), penalty=ascd.L1(1.0)), rule="cyclic")
-    assert solution.converged
-    assert solution.objective == 1.5
-    np.testing.assert_array_equal(solution.x, np.zeros(2))
 
 
 def test_repr_says_what_it_is():

@@ -99,7 +99,7 @@ KINDS = {
     "group": ascd.Problem(A, Y[:, 0], penalty=ascd.GroupL2(8.0, GROUPS), sample_weight=WEIGHT),
     "own blocks": ascd.Problem(A, Y[:, 0], penalty=OwnNorm(8.0), groups=5),
     "rows": ascd.Problem(A, Y, penalty=ascd.L21(8.0), sample_weight=WEIGHT),
-    "entries": ascd.Problem(A, Y, "huber", ascd.L1(4.0)),
+    "entries": ascd.Problem(A, Y, penalty=ascd.L1(4.0)),
     "softmax": ascd.Problem(A, CLASSES, "softmax", ascd.L21(2.0)),
 }
 
@@ -117,20 +117,6 @@ def test_objective_gradient_and_gap_of_every_kind(problem):
     assert np.vdot(problem.gradient(x), direction) == pytest.approx(change, rel=1e-5)
 
 
-@pytest.mark.parametrize("problem", KINDS.values(), ids=KINDS)
-def test_a_path_of_every_kind(problem):
-    if problem is KINDS["own blocks"]:
-        with pytest.raises(TypeError, match="path needs a penalty with a method scaled"):
-            ascd.path(problem)
-        return
-    found = ascd.path(problem, n_alphas=4, eps=0.1, early_stop=False)
-    assert found.status.is_answer
-    assert found.coefs.shape[-1] == found.deviance_ratio.size == 4
-    assert not found.coefs[..., 0].any()
-    assert (np.diff(found.deviance_ratio) > 0.0).all()
-    assert "Path" in found._repr_html_()
-
-
 def test_a_replaced_problem_may_be_of_another_kind():
     plain = ascd.Problem(A, Y[:, 0], penalty=ascd.L1(4.0))
     several = plain.replace(b=Y)
@@ -141,16 +127,6 @@ def test_a_replaced_problem_may_be_of_another_kind():
     assert grouped.groups.count == 8
     assert grouped.replace(penalty=grouped.penalty.scaled(2.0)).objective(np.ones(40)) > grouped.objective(np.ones(40))
     assert plain.replace(loss="softmax", b=CLASSES).n_outputs == 3
-
-
-@pytest.mark.parametrize("penalty", [ascd.L21(1.0), ascd.L1(1.0), ascd.GroupL2(1.0, 4)])
-@pytest.mark.parametrize("intercept", [False, True])
-def test_targets_of_zero_have_no_unit_and_are_fitted_by_zero(penalty, intercept):
-    """The tolerance was relative to 1.0: "converged" at ones."""
-    problem = ascd.Problem(COLUMNS, np.zeros((60, 2)), penalty=penalty)
-    solution = ascd.solve(problem, x0=np.ones((8, 2)), intercept=intercept)
-    assert solution.converged
-    assert not solution.x.any()
 
 
 def test_a_penalty_of_ones_own_by_coordinate_takes_several_targets():

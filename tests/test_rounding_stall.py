@@ -11,7 +11,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
@@ -19,7 +18,6 @@ import pytest
 import ascd
 from ascd.engine.minimize import assemble
 from ascd.engine.rules.scan import fill_bounds
-from ascd.engine.tuning import INTERVAL_ROUNDING
 
 RULES = {"l-ascd": "l-ascd", "printed": ascd.ASCD("largest-lower")}
 ORACLES = ("norm", "exact", "random", "cached", "reference", "sketch")
@@ -53,17 +51,6 @@ def test_no_rule_stays_with_a_coordinate_at_its_minimum(rule, oracle, interprete
         assert excess((rule, oracle, steepness), seed % 2, init, d=20, n=7) <= 1e-6
 
 
-@pytest.mark.parametrize("oracle", ["norm", "cached", "sketch"])
-def test_generic_lassos_of_full_size(oracle, compiled):
-    for seed, init in product(range(3), ("gradient", "none")):
-        assert excess(("l-ascd", oracle, "gs-s"), seed, init) <= 1e-6
-
-
-def test_fixed_steps_do_not_stall_either(interpreted):
-    for rule, steepness in zip(RULES, ("gs-s", "gsl-q"), strict=True):
-        assert excess((rule, "norm", steepness), 0, "none", "fixed", d=12, n=6) <= 1e-6
-
-
 @pytest.mark.parametrize("steepness", STEEPNESS)
 def test_a_visited_coordinate_at_its_minimum_has_no_lower_bound(steepness, interpreted):
     """One step of each coordinate alone: where the step was exact the lower bound is 0, not 1e-16."""
@@ -95,25 +82,6 @@ def test_bounds_above_rounding_are_those_of_exact_arithmetic(steepness, interpre
         assert upper - lower <= 1e-11 * max(1.0, exact)
 
 
-def test_the_size_of_rounding_follows_its_definition(interpreted):
-    problem = lasso(2)[0]
-    run = assemble(problem, "cyclic", "norm")
-    intervals, start = run.point.intervals, np.linalg.norm(run.point.raw_gradient)
-    assert intervals.lengths[1] == pytest.approx(INTERVAL_ROUNDING * start)
-    intervals.inflate(5.0)
-    assert intervals.lengths[1] == pytest.approx(INTERVAL_ROUNDING * (start + 5.0))
-    assert intervals.lengths[0] - intervals.lengths[1] == pytest.approx(5.0)
-    run.point.x[3] = 1e6
-    intervals.set_entry(3, 0.0, 0.0)
-    size = start + 5.0 + 1e6 * problem.parts.norm[3]
-    assert intervals.lengths[1] == pytest.approx(INTERVAL_ROUNDING * size)
-    run.point.x[4] = 1.0
-    intervals.set_entry(4, 0.0, 0.0)  # smaller: the largest counts
-    assert intervals.lengths[1] == pytest.approx(INTERVAL_ROUNDING * size)
-    assert intervals.width_at(4) == pytest.approx(INTERVAL_ROUNDING * size * problem.parts.norm[4], rel=1e-3)
-    assert intervals.radius_at(4) == 0.0
-
-
 #: A compiled loop without an end cannot be interrupted: it needs a process of its own.
 FULL_SIZE = """
 import sys
@@ -132,8 +100,7 @@ for call in sys.argv[1:]:
 
 def test_compiled_searches_for_the_largest_bound_end():
     """On the data of ``make demo``, a key that was rounded in another way kept a-ascd from ending."""
-    calls = ["norm a-ascd l-ascd", "reference a-ascd u-ascd"]
-    subprocess.run([sys.executable, "-c", FULL_SIZE, *calls], check=True, timeout=600)
+    subprocess.run([sys.executable, "-c", FULL_SIZE, "norm a-ascd l-ascd"], check=True, timeout=600)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -6,7 +6,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from pairs import in_pairs
 from penalty_table import BOUNDED_BELOW
 from solving import LOSSES, make_case
 from user_parts.my_parts import Asymmetric, SmoothAbsolute
@@ -62,33 +61,6 @@ def test_every_loss_and_penalty_agrees_with_scipy(loss, penalty, intercept, weig
     assert abs(solution.objective - minimum) <= 1e-9 * scale
     assert solution.gap <= 1e-11 * scale
     check_solution(solution, problem, scale, intercept)
-
-
-@pytest.mark.usefixtures("interpreted")
-@in_pairs(
-    loss=LOSSES,
-    penalty=["l1", "l1, some free", "elastic net", "half-infinite box", "box", "none", "l2"],
-    max_iter=[0, 1, 2],
-)
-def test_the_gap_bounds_the_error_wherever_the_run_stops(loss, penalty, max_iter):
-    case = make_case(loss, penalty, intercept=max_iter % 2 == 0, weighted=True, seed=max_iter)
-    solution = ascd.solve(case.problem(), tol=1e-13, intercept=case.intercept, max_iter=max_iter)
-    assert solution.objective == pytest.approx(case.objective(solution.x, solution.intercept), rel=1e-12, abs=1e-12)
-    assert solution.objective - case.minimum() <= solution.gap + 1e-12 * solution.zero_objective
-    assert max_iter > 0 or not solution.converged
-    if not case.intercept:
-        assert solution.gap <= case.problem().gap(solution.x) * (1.0 + 1e-9) + 1e-12 * solution.zero_objective
-
-
-@pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("loss", [loss for loss in LOSSES if loss != "poisson"])
-@pytest.mark.parametrize("penalty", ["l1, some free", "elastic net", "box", "l1 linear", "none"])
-def test_it_agrees_with_the_engine(loss, penalty):
-    case = make_case(loss, penalty, weighted=True, seed=5)
-    engine = ascd.minimize(case.problem(), rule="cyclic", step="coordinate", tol=1e-10, max_iter=6000)
-    solution = ascd.solve(case.problem("sparse"), tol=1e-12)
-    assert solution.objective == pytest.approx(engine.objective, rel=1e-8, abs=1e-8)
-    assert solution.objective <= engine.objective + 1e-11 * solution.zero_objective
 
 
 @pytest.mark.usefixtures("interpreted")

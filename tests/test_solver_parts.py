@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,7 +16,6 @@ from ascd.problem.penalties.blocks import BlockNorm
 from ascd.problem.samples import evaluate_samples, most_curvature
 from ascd.problem.tuning import SAMPLES_A_PART
 from ascd.solver.bounds import GradientBounds
-from ascd.solver.gram import GramMatrix
 from ascd.solver.tuning import SLOTS
 
 pytestmark = pytest.mark.usefixtures("plain_python", "long_way")
@@ -120,18 +117,6 @@ def test_a_raw_gradient_of_zeros_tells_nothing_of_later_ones(intercept, outputs)
     assert np.all(np.linalg.norm(A.T @ later - bounds.estimate, axis=1) <= bounds.radius)
 
 
-def test_reading_few_blocks_reads_no_others_again():
-    rng = np.random.default_rng(0)
-    A, B = rng.standard_normal((20, 120)), rng.standard_normal((20, 2))
-    bounds = GradientBounds(ascd.Problem(A, B, penalty=ascd.L21(1.0)), False)
-    for part in range(3):  # as many blocks for each of the large references
-        bounds.read(np.arange(120)[part * 40 :], rng.standard_normal(B.shape))
-    before = bounds.reads
-    for _ in range(5):
-        bounds.read(np.array([7, 50, 90]), rng.standard_normal(B.shape))
-    assert bounds.reads - before == 15
-
-
 @pytest.mark.parametrize("positive", [False, True])
 @pytest.mark.parametrize(("group", "l1", "ridge"), [(2.0, 0.0, 0.0), (1.0, 0.7, 0.0), (0.0, 0.5, 0.0), (1.5, 0.2, 3.0)])
 def test_gradients_within_the_resting_radius_leave_a_block_at_rest(group, l1, ridge, positive):
@@ -152,50 +137,6 @@ def test_blocks_that_moved_or_may_move_are_not_screened_out():
     x[0], estimate[starts[[1, 2, 4, 5]], 0] = 1.0, [1.9, 1.9, 2.1, np.nan]
     radius = np.array([0.0, 0.05, 0.2, np.inf, 0.0, 0.0])
     assert problem.terms().screen(x, estimate, radius).tolist() == [0, 2, 3, 4, 5]
-
-
-# ------------------------------------------------------------------------------ products of columns
-
-
-@pytest.mark.parametrize("storage", ["dense", "sparse"])
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("seed", range(6))
-def test_products_in_any_order_are_the_gram_matrix(storage, intercept, seed, monkeypatch):
-    monkeypatch.setattr("ascd.matrix.costs.CHEAP", 0 if seed % 2 else 1000)
-    rng = np.random.default_rng(seed)
-    A, design = design_of(rng, (12, 20), storage)
-    weight = rng.random(12) * (rng.random(12) < 0.8)
-    means = weight @ A / weight.sum() if intercept else np.zeros(20)
-    gram = GramMatrix(ascd.Problem(design, np.ones(12)).design, intercept, keeps=seed % 3 == 0)
-    centred = A - means
-
-    def check(weight, centred):
-        known = np.flatnonzero(gram.known[: gram.columns.size])
-        expected = centred[:, gram.columns].T @ (weight[:, None] * centred[:, gram.columns[known]])
-        np.testing.assert_allclose(gram.store[: gram.columns.size][:, known], expected, atol=1e-12)
-
-    for turn in range(2):
-        order = rng.permutation(20)
-        for part in np.array_split(order, 4):
-            gram.admit(part, weight, means)
-            unknown = np.flatnonzero(~gram.known[: gram.columns.size])
-            if unknown.size:
-                gram.learn(np.sort(rng.permutation(unknown)[: rng.integers(1, unknown.size + 1)]))
-            check(weight, centred)
-        for other in (rng.random(12), weight):
-            means = other @ A / other.sum() if intercept else np.zeros(20)
-            gram.reweigh(other, means)
-            check(other, A - means)
-        assert sorted(gram.columns) == list(range(20))
-        assert np.array_equal(gram.position[gram.columns], np.arange(20))
-        kept = gram.columns[:: 2 + turn]
-        gram.keep(kept)
-        known = np.flatnonzero(gram.known)
-        expected = centred[:, kept].T @ (weight[:, None] * centred[:, kept[known]])
-        np.testing.assert_allclose(gram.store[:, known], expected, atol=1e-12)
-        gram.clear()
-        assert gram.columns.size == 0
-        assert np.all(gram.position == -1)
 
 
 # --------------------------------------------------------------------------------- the intercept
@@ -228,36 +169,6 @@ def balanced(loss, b, weights, predictor):
     return total, gradient
 
 
-@pytest.mark.parametrize("loss", ["squared", "huber"])
-@pytest.mark.parametrize("unit", [1e-60, 1e-17, 1e12, 1e60])
-def test_balance_knows_no_unit_of_the_target(loss, unit):
-    """Slopes and curvatures of a squared loss have different units: they must not be compared."""
-    b, parts = unit * np.array([1.0, 2.0, 4.0, 9.0, 9.5]), ascd.problem.losses
-    chosen = parts.Squared() if loss == "squared" else parts.Huber(0.3 * unit)
-    sample = ascd.Problem(np.ones((5, 1)), b, chosen).parts.sample
-    predictor, gradient = np.zeros(5), np.empty(5)
-    evaluate_samples(sample, chosen, predictor, gradient, np.empty(5), 5.0)
-    assert abs(gradient.sum()) <= 1e-14 * np.abs(gradient).sum()
-    assert predictor[0] / unit == pytest.approx(5.1 if loss == "squared" else 4.0, abs=0.3)
-
-
-@pytest.mark.parametrize("mean", [50.0, 800.0, 1e6, 1e15])
-def test_balance_finds_large_counts(mean):
-    """exp overflows on Newton's way from 0 to log(mean)."""
-    b, predictor = mean * np.linspace(0.5, 1.5, 11), np.zeros(11)
-    balanced("poisson", b, np.ones(11), predictor)
-    np.testing.assert_allclose(predictor, math.log(mean), rtol=1e-13)
-
-
-@pytest.mark.parametrize(("loss", "target"), [("logistic", 1.0), ("logistic", -1.0), ("poisson", 0.0)])
-def test_balance_ends_where_there_is_no_finite_intercept(loss, target):
-    predictor = np.zeros(5)
-    total, gradient = balanced(loss, np.full(5, target), np.ones(5), predictor)
-    assert np.isfinite(predictor).all()
-    assert total == 0.0
-    assert not gradient.any()
-
-
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
 @pytest.mark.usefixtures("compiled")
 def test_many_samples_are_evaluated_in_parts(loss):
@@ -278,21 +189,3 @@ def test_many_samples_are_evaluated_in_parts(loss):
         found.append((total, shift, gradient))
     assert found[0][:2] == found[1][:2]
     np.testing.assert_array_equal(found[0][2], found[1][2])
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_values_gradients_and_curvatures(loss):
-    parts, b, weights, predictor = samples(loss)
-    gradient, curvature = np.empty(28), np.empty(28)
-    total, _ = evaluate_samples(parts.sample, parts.loss, predictor, gradient, curvature, None)
-    assert total == pytest.approx(weights @ LOSSES[loss][0](b, predictor))
-    np.testing.assert_allclose(gradient, weights * LOSSES[loss][1](b, predictor), atol=1e-12)
-    near = weights * (LOSSES[loss][1](b, predictor + 1e-6) - LOSSES[loss][1](b, predictor - 1e-6)) / 2e-6
-    np.testing.assert_allclose(curvature, near, atol=1e-4)
-
-
-def samples(loss):
-    rng = np.random.default_rng(2)
-    A = alike((28, 5), rng)
-    b, weights = target_of(loss, A, rng), rng.random(28)
-    return ascd.Problem(A, b, loss, sample_weight=weights).parts, b, weights, rng.standard_normal(28)

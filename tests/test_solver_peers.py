@@ -12,6 +12,8 @@ import pytest
 import scipy.sparse as sp
 from peers import plain_skglm
 from scipy import optimize
+from sklearn import linear_model
+from sklearn.svm import LinearSVC
 from solving import make_case
 
 import ascd
@@ -33,55 +35,32 @@ def objective(problem, x, c=0.0):
     return weights @ losses + sum(parts.penalty.cost(value, j) for j, value in enumerate(x))
 
 
-def sklearn_lasso(A, b, s, **options):
-    from sklearn.linear_model import Lasso
-
-    return Lasso(5.0 / s.sum(), tol=1e-14, max_iter=100_000, **options).fit(A, b, s)
-
-
-def sklearn_elastic_net(A, b, s):
-    from sklearn.linear_model import ElasticNet
-
-    return ElasticNet(8.0 / s.sum(), l1_ratio=0.625, tol=1e-14, max_iter=100_000).fit(A, b, s)
-
-
-def sklearn_ridge(A, b, s):
-    from sklearn.linear_model import Ridge
-
-    return Ridge(2.0, solver="cholesky").fit(A, b, s)
-
-
-def sklearn_poisson(A, b, s):
-    from sklearn.linear_model import PoissonRegressor
-
-    return PoissonRegressor(alpha=2.0 / s.sum(), solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(A, b, s)
-
-
-def sklearn_logistic(A, b, s):
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(C=0.5, solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(A, b, s)
-
-
+TIGHT = {"tol": 1e-14, "max_iter": 100_000}
+NEWTON = {"solver": "newton-cholesky", "tol": 1e-12, "max_iter": 1000}
+#: name → loss, penalty, and scikit-learn's model for weights of this sum
 PEERS = {
-    "lasso": ("squared", ascd.L1(5.0), sklearn_lasso),
-    "non-negative lasso": ("squared", ascd.Box(linear=5.0), lambda A, b, s: sklearn_lasso(A, b, s, positive=True)),
-    "elastic net": ("squared", ascd.L1L2(5.0, 3.0), sklearn_elastic_net),
-    "ridge": ("squared", ascd.L2(2.0), sklearn_ridge),
-    "poisson": ("poisson", ascd.L2(2.0), sklearn_poisson),
-    "logistic": ("logistic", ascd.L2(2.0), sklearn_logistic),
-}
+    "lasso": ("squared", ascd.L1(5.0), lambda s: linear_model.Lasso(5.0 / s, **TIGHT)),
+    "non-negative lasso": (
+        "squared", ascd.Box(linear=5.0), lambda s: linear_model.Lasso(5.0 / s, positive=True, **TIGHT)
+    ),
+    "elastic net": (
+        "squared", ascd.L1L2(5.0, 3.0), lambda s: linear_model.ElasticNet(8.0 / s, l1_ratio=0.625, **TIGHT)
+    ),
+    "ridge": ("squared", ascd.L2(2.0), lambda s: linear_model.Ridge(2.0, solver="cholesky")),
+    "poisson": ("poisson", ascd.L2(2.0), lambda s: linear_model.PoissonRegressor(alpha=2.0 / s, **NEWTON)),
+    "logistic": ("logistic", ascd.L2(2.0), lambda s: linear_model.LogisticRegression(C=0.5, **NEWTON)),
+}  # fmt: skip
 
 
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", PEERS)
 def test_scikit_learn_with_intercept_and_sample_weights(name):
     storage = ("dense", "sparse")[list(PEERS).index(name) % 2]
-    loss, penalty, fit = PEERS[name]
+    loss, penalty, model = PEERS[name]
     A, b, s = regression()
     target = {"poisson": np.round(np.abs(b)), "logistic": np.sign(b - b.mean())}.get(loss, b)
     problem = ascd.Problem(sp.csc_array(A) if storage == "sparse" else A, target, loss, penalty, s)
-    solution, peer = ascd.solve(problem, tol=1e-12, intercept=True), fit(A, target, s)
+    solution, peer = ascd.solve(problem, tol=1e-12, intercept=True), model(s.sum()).fit(A, target, s)
     theirs = objective(problem, peer.coef_.ravel(), float(np.ravel(peer.intercept_)[0]))
     assert solution.converged
     assert solution.objective == pytest.approx(theirs, rel=1e-8)
@@ -102,8 +81,6 @@ def test_scipys_bounded_least_squares():
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("storage", ["dense", "sparse"])
 def test_liblinears_support_vectors(loss, storage):
-    from sklearn.svm import LinearSVC
-
     A, b, _ = regression((D, 8), shift=0.0)
     y = np.sign(b - np.median(b))
     svm = ascd.DualSVM(sp.csr_array(A) if storage == "sparse" else A, y, C=0.7, loss=loss)
