@@ -38,15 +38,16 @@ from ascd.solver.tuning import CANCELS, CONSTANT, ENOUGH_FALL, OBJECTIVE_ROUNDIN
 SMALL_ENTRIES = 200_000
 #: Rounds, then the loop takes over: it has more to offer where this one is slow.
 MOST_ROUNDS = 30
-#: Sweeps between Newton steps, and cycles of both on one model.
-SWEEPS, CYCLES = 4, 12
-#: Free coordinates up to which a Newton step is taken: its matrix costs k²·d/2 operations, its factors k³/6.
-MOST_FREE = 120
+#: Sweeps, then Newton steps while they are cut, and cycles of both on one model.
+SWEEPS, NEWTON_STEPS, CYCLES = 4, 3, 6
+#: Free coordinates k up to which Newton steps are taken, and k²·d: their matrix costs k²·d/2 operations, its factors
+#: k³/6.  Beyond, the library's linear algebra is faster, and the loop takes over.
+MOST_FREE, MOST_PRODUCTS = 120, 3e6
 #: The violation left on a model, as a share of the first: of one that is the objective itself, and of another.
 EXACT, ROUGH = 1e-4, 0.03
 #: Columns of a problem with blocks whose Gram matrix is made at once; multiplications that its sweeps may cost, and
 #: their number; the violation left, as a share of the first.
-MOST_COLUMNS, MOST_PRODUCTS, MOST_BLOCK_SWEEPS, FINE = 300, 3e7, 500, 1e-10
+MOST_COLUMNS, MOST_SWEEP_PRODUCTS, MOST_BLOCK_SWEEPS, FINE = 300, 3e7, 500, 1e-10
 #: A step that is halved further leads nowhere.
 SHORTEST_STEP = 0.01
 
@@ -117,7 +118,7 @@ def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
     lipschitz = np.empty(blocks.size)
     fill_curvatures(gram, starts, blocks, np.empty((2, n)), lipschitz)
     rounding = ROUNDING_FLOOR * norm(seen.raw_gradient) * float(problem.block_norm.max())
-    most = int(min(max(MOST_PRODUCTS / (n * n * outputs), 10), MOST_BLOCK_SWEEPS))
+    most = int(min(max(MOST_SWEEP_PRODUCTS / (n * n * outputs), 10), MOST_BLOCK_SWEEPS))
     sweep_blocks(
         state.penalty, gram, gradient.ravel(), x.ravel(), starts, blocks, positive(lipschitz),
         np.empty((3, problem.longest)), *rooms_for_past(x.size), outputs, max(FINE * now.violation, rounding), most,
@@ -136,9 +137,10 @@ def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
 
 def make_room(n: int, d: int) -> tuple[Array, ...]:
     """Return the work space of a compiled call: compiled code allocates nothing."""
-    free = min(n, d, MOST_FREE) + 1
-    by_column, by_sample, system = np.empty((4, n)), np.zeros((6, d)), np.empty((free + 3, free))
-    return np.empty(n, dtype=np.int64), np.empty(free, dtype=np.int64), by_column, by_sample, system, np.empty(5)
+    most = int(min(n, MOST_FREE, math.sqrt(MOST_PRODUCTS / d) + 1.0))
+    whole = np.empty(n, dtype=np.int64), np.empty(2 * most, dtype=np.int64), np.full(n, -1), np.zeros(1, dtype=np.int64)
+    by_column, by_sample, search = np.empty((4, n)), np.zeros((6, d)), np.empty(5)
+    return *whole, by_column, by_sample, np.empty((most, most + 1)), np.empty((most + 3, most)), search
 
 
 @optional_method
@@ -205,14 +207,18 @@ def move(matrix: Any, j: int, change: float, weight: Array, residual: Array) -> 
 
 @helper
 def sweep_small(
-    matrix: Any, penalty: Any, columns: Array, lipschitz: Array, means: Array, total: float, weight: Array,
-    residual: Array, offset: float, x: Array, target: float,
-) -> tuple[float, float]:  # fmt: skip
-    """Go through the columns once; return the largest violation met, and how far the constant has moved in all."""
-    worst = 0.0
-    for i in range(columns.size):
-        j = wide(columns[i])
-        g = dot(matrix, j, residual) + offset * total * means[i]
+    matrix: Any, penalty: Any, columns: Array, count: int, lipschitz: Array, means: Array, total: float, weight: Array,
+    residual: Array, offset: float, x: Array, target: float, before: float,
+) -> tuple[float, float, int]:  # fmt: skip
+    """Go through the first ``count`` columns once.
+
+    Those further inside their rest than any violation ``before`` are left out of the sweeps to come.  Returns the
+    largest violation met, how far the constant has moved in all, and how many columns are left.
+    """
+    worst, left = 0.0, 0
+    for i in range(count):
+        j, mean = wide(columns[i]), means[i]
+        g = dot(matrix, j, residual) + offset * total * mean
         low, high = penalty.subgradient(x[j], j)
         violation = violation_of(low, high, g)
         if violation > 0.1 * target:
@@ -222,8 +228,10 @@ def sweep_small(
             if change != 0.0:
                 x[j] = new
                 move(matrix, j, change, weight, residual)
-                offset -= change * means[i]
-    return worst, offset
+                offset -= change * mean
+        columns[left], lipschitz[left], means[left] = j, lipschitz[i], mean
+        left += 0 if violation < -before else 1
+    return worst, offset, left
 
 
 @helper
@@ -255,80 +263,106 @@ def solve_by_cholesky(system: Array, right: Array) -> bool:
 
 
 @helper
+def add_products(
+    matrix: Any, j: int, mean: float, total: float, weight: Array, members: Array, size: int, gram: Array, room: Array
+) -> None:
+    """Fill in row ``size`` of the Gram matrix: the products of column j with the members, and with itself."""
+    members[size], last = j, gram.shape[1] - 1
+    gram[size, last] = mean
+    scatter(matrix, j, weight, room)
+    for b in range(size + 1):
+        gram[size, b] = dot(matrix, wide(members[b]), room) - total * mean * gram[b, last]
+    clear(matrix, j, room)
+
+
+@helper
 def newton_small(
-    matrix: Any, penalty: Any, columns: Array, means: Array, total: float, weight: Array, residual: Array,
-    offset: float, x: Array, free: Array, system: Array, room: Array,
-) -> tuple[bool, float, int]:  # fmt: skip
+    matrix: Any, penalty: Any, columns: Array, count: int, means: Array, total: float, weight: Array, residual: Array,
+    offset: float, x: Array, free: Array, slot: Array, known: Array, gram: Array, system: Array, room: Array,
+) -> tuple[int, float, int]:  # fmt: skip
     """Take a Newton step on the free coordinates as far as all stay inside their pieces.
 
-    Returns whether it was cut there, how far the constant has moved in all, and the columns read.
+    Returns what became of it (0: taken whole, 1: cut at the end of a piece, 2: too many are free), how far the constant
+    has moved in all, and the columns read.  ``known`` counts the columns whose products are in ``gram``.
     """
-    count = 0
-    for i in range(columns.size):
-        curvature, low, high = piece(penalty, x[columns[i]], columns[i])
-        if low < high and count < free.size:
-            free[count] = i
-            count += 1
-    if count == 0 or count == free.size:
-        return False, offset, 0
-    right, lowest, highest = system[free.size, :count], system[free.size + 1], system[free.size + 2]
-    for a in range(count):
-        i = free[a]
+    most, size, reads = system.shape[1], 0, 0
+    for i in range(count):
         j = wide(columns[i])
+        _, low, high = piece(penalty, x[j], j)
+        if low < high:
+            if size == most or (slot[j] < 0 and known[0] == most):
+                return 2, offset, reads
+            if slot[j] < 0:
+                slot[j] = known[0]
+                add_products(matrix, j, means[i], total, weight, free[most:], known[0], gram, room)
+                known[0] += 1
+                reads += 1
+            free[size] = j
+            size += 1
+    if size == 0:
+        return 0, offset, reads
+    right, lowest, highest = system[most, :size], system[most + 1], system[most + 2]
+    for a in range(size):
+        j = wide(free[a])
+        mean = gram[slot[j], most]
         curvature, lowest[a], highest[a] = piece(penalty, x[j], j)
         derivative, _ = penalty.subgradient(x[j], j)
-        right[a] = -(dot(matrix, j, residual) + offset * total * means[i] + derivative)
-        scatter(matrix, j, weight, room)
+        right[a] = -(dot(matrix, j, residual) + offset * total * mean + derivative)
         for b in range(a + 1):
-            system[a, b] = dot(matrix, wide(columns[free[b]]), room) - total * means[i] * means[free[b]]
-        clear(matrix, j, room)
+            one, other = slot[j], slot[wide(free[b])]
+            system[a, b] = gram[max(one, other), min(one, other)]
         system[a, a] += curvature
     if not solve_by_cholesky(system, right):
-        return False, offset, count
+        return 0, offset, reads + size
     step, first = 1.0, -1
-    for a in range(count):
-        here = x[columns[free[a]]]
+    for a in range(size):
+        here = x[wide(free[a])]
         end = highest[a] if right[a] > 0.0 else lowest[a]
         if not abs(right[a]) < math.inf:
-            return False, offset, count
+            return 0, offset, reads + size
         if (right[a] > 0.0 and here + step * right[a] > end) or (right[a] < 0.0 and here + step * right[a] < end):
             step, first = (end - here) / right[a], a
-    for a in range(count):
-        i = free[a]
-        j = wide(columns[i])
+    for a in range(size):
+        j = wide(free[a])
         there = highest[a] if right[a] > 0.0 else lowest[a]
         there = there if a == first else min(max(x[j] + step * right[a], lowest[a]), highest[a])
         change = there - x[j]
         x[j] = there
         move(matrix, j, change, weight, residual)
-        offset -= change * means[i]
-    return first >= 0, offset, 2 * count
+        offset -= change * gram[slot[j], most]
+    return 1 if first >= 0 else 0, offset, reads + 2 * size
 
 
 @helper
 def minimise_model(
     matrix: Any, penalty: Any, columns: Array, weight: Array, intercept: bool, residual: Array, x: Array, target: float,
-    lipschitz: Array, means: Array, free: Array, system: Array, room: Array,
-) -> tuple[float, int]:  # fmt: skip
-    """Minimise the quadratic model on these columns; return the change of the constant, and the columns read."""
+    lipschitz: Array, means: Array, free: Array, slot: Array, known: Array, gram: Array, system: Array, room: Array,
+) -> tuple[float, int, bool]:  # fmt: skip
+    """Minimise the quadratic model on these columns.
+
+    Returns the change of the constant, the columns read, and whether that takes more than these few steps.
+    """
     total = prepare_columns(matrix, columns, weight, intercept, lipschitz, means)
-    offset, reads = 0.0, columns.size
+    offset, reads, count, worst = 0.0, columns.size, columns.size, math.inf
     for _ in range(CYCLES):
         for _ in range(SWEEPS):
-            worst, offset = sweep_small(
-                matrix, penalty, columns, lipschitz, means, total, weight, residual, offset, x, target
+            reads += count
+            worst, offset, count = sweep_small(
+                matrix, penalty, columns, count, lipschitz, means, total, weight, residual, offset, x, target, worst
             )
-            reads += columns.size
             if worst <= target:
-                return offset, reads
-        for _ in range(free.size):
-            is_cut, offset, read = newton_small(
-                matrix, penalty, columns, means, total, weight, residual, offset, x, free, system, room
-            )
+                return offset, reads, False
+        for _ in range(NEWTON_STEPS):
+            end, offset, read = newton_small(
+                matrix, penalty, columns, count, means, total, weight, residual, offset, x, free, slot, known, gram,
+                system, room,
+            )  # fmt: skip
             reads += read
-            if not is_cut:
+            if end == 2:
+                return offset, reads, True
+            if end == 0:
                 break
-    return offset, reads
+    return offset, reads, True
 
 
 @helper
@@ -369,7 +403,8 @@ def predict(matrix: Any, penalty: Any, x: Array, constant: float, predictor: Arr
 def minimise_compiled(
     matrix: Any, sample: Any, loss: Any, penalty: Any, norm: Array, x: Array, constant: Array, intercept: bool,
     most: float, predictor: Array, gradient: Array, curvature: Array, products: Array, value: float, tolerance: float,
-    rounds: int, columns: Array, free: Array, by_column: Array, by_sample: Array, system: Array, search: Array,
+    rounds: int, columns: Array, free: Array, slot: Array, known: Array, by_column: Array, by_sample: Array,
+    gram: Array, system: Array, search: Array,
 ) -> tuple[int, int, float, float, float, float]:  # fmt: skip
     """Fill in x, the constant and what follows from them; see ``Found`` for what is returned."""
     n, d, is_exact = x.size, predictor.size, loss.is_quadratic()
@@ -391,9 +426,12 @@ def minimise_compiled(
         copy(gradient, residual)
         for k in range(d):
             weight[k] = curvature[k] + damping * typical
-        shift, read = minimise_model(
+        if not is_exact:  # other curvatures, other products
+            slot[:] = -1
+            known[0] = 0
+        shift, read, is_hard = minimise_model(
             matrix, penalty, columns[:count], weight, intercept, residual, new, (EXACT if is_exact else ROUGH) * worst,
-            lipschitz, means, free, system, room,
+            lipschitz, means, free, slot, known, gram, system, room,
         )  # fmt: skip
         reads += read
         t, predicted, noise = 1.0, 0.0, 4.0 * OBJECTIVE_ROUNDING * (abs(value) + abs(cost))
@@ -426,6 +464,6 @@ def minimise_compiled(
         copy(steep, gradient)
         copy(bent, curvature)
         damping = 0.25 * damping if t == 1.0 else max(4.0 * damping, 1e-3)
-        if abs(decrease) <= noise and is_exact and done > 3:  # nothing but rounding is left
+        if is_hard or (abs(decrease) <= noise and is_exact and done > 3):  # nothing but rounding is left
             rounds = done
     return done, reads, value, cost, worst, gap
