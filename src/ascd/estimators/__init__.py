@@ -3,14 +3,10 @@
 ============================================  =========================================================
 ``least_squares``, ``block_models``           squared loss: one target; groups or several targets
 ``poisson``, ``huber``, ``logistic``, ``svm`` other losses
-``paths``, ``cross_validation``,              paths as functions; strengths chosen by cross-validation
-``logistic_cv``
-``_parameters``, ``_base``, ``_mixins``       parameters; fit, predict and score of every estimator; types
-``_data``, ``_forms``                         where X lives; arrays of other libraries and devices
-``_solving``, ``_certificate``                problems stated and solved; what is proved of a fit
-``_normal_equations``, ``_scale``,            exact least squares, Huber's scale, the dual of an SVM
-``_svm_dual``
-``_folds``                                    what cross-validations share
+``paths``                                     paths as functions
+``cross_validation``, ``logistic_cv``         strengths chosen by cross-validation
+``_parameters``, ``_data``, ``_solving``      parameters; the one way in for X and y; problems stated and solved
+``_base``, ``_folds``                         one fit, one certificate, one prediction; one cross-validation
 ============================================  =========================================================
 
 A file is imported when one of its names is first asked for: half of scikit-learn is needed by cross-validation alone.
@@ -25,7 +21,7 @@ from threading import RLock
 
 TYPE_CHECKING = False  #: as in ``typing``, which takes longer to import than all the rest here
 if TYPE_CHECKING:
-    from ascd.estimators._certificate import Certificate
+    from ascd.estimators._base import Certificate
     from ascd.estimators.block_models import GroupLasso, MultiTaskElasticNet, MultiTaskLasso, SparseGroupLasso
     from ascd.estimators.cross_validation import (
         ElasticNetCV,
@@ -74,7 +70,7 @@ __all__ = [
 ]
 
 _FILES = {
-    "_certificate": ["Certificate"],
+    "_base": ["Certificate"],
     "block_models": ["GroupLasso", "MultiTaskElasticNet", "MultiTaskLasso", "SparseGroupLasso"],
     "cross_validation": [
         "ElasticNetCV", "GroupLassoCV", "HuberRegressorCV", "LassoCV", "MultiTaskElasticNetCV", "MultiTaskLassoCV",

@@ -1,4 +1,4 @@
-"""What all estimators share: fit, fitted attributes, predictions, scores; labels of classifiers.
+"""What all estimators share: fit, fitted attributes with their certificate, predictions, scores; labels of classifiers.
 
 An estimator states a loss, a penalty and the units of its objective; ``LinearModel`` does the rest:
 
@@ -7,11 +7,17 @@ An estimator states a loss, a penalty and the units of its objective; ``LinearMo
 ``_units``             the factor of alpha beside F, and the objective in units of F, for a sum of sample weights
 ``_state``             the problem, from data and penalty
 ``_keep``              fitted attributes from solutions
+
+The solver minimises F, a sum over the samples.  An estimator's objective is F times ``unit`` (1/n for the Lasso, 2 for
+ridge regression); gap, tolerance and objective of its certificate are in that unit.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,6 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.extmath import safe_sparse_dot
@@ -28,39 +35,160 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ascd._core.checks import Array, as_finite_vector, as_parameter, check_places
 from ascd._core.devices import is_on_device, to_host
 from ascd._core.threads import as_n_jobs
-from ascd.estimators._certificate import certificate_of, check_finite_model, warn_unless_converged
 from ascd.estimators._data import (
+    HAS_DISPATCH,
     Training,
     as_offset,
-    check_features,
-    deviations,
-    is_opened,
-    names_of,
-    opened_product,
-    read,
-)
-from ascd.estimators._forms import (
-    HAS_DISPATCH,
     check_namespace,
     classes_at,
-    dask_product,
+    deviations,
     errors_about_x,
     fit_method,
-    is_fitted_on_device,
+    is_opened,
     is_outside,
     namespace_of,
+    opened_product,
     put_beside,
+    read,
     to_numpy,
 )
-from ascd.estimators._mixins import BaseEstimator, LinearClassifierMixin, RegressorMixin, SparseCoefMixin
 from ascd.estimators._parameters import Parameter, estimator
-from ascd.estimators._solving import Settings, solve_problem, state_problem
+from ascd.estimators._solving import Settings, frames_to_the_user, solve_problem, state_problem
 from ascd.matrix.open import is_collection
 from ascd.problem.penalties import L1L2, BoundedL1L2
+from ascd.results.html import facts, number
 from ascd.results.solution import Status
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    # scikit-learn has no type hints.  A class with a base of unknown type accepts any parameter in the eyes of a type
+    # checker, and Lasso(alfa=1) would pass: what estimators take from scikit-learn's classes is declared here.
+    class BaseEstimator:
+        n_features_in_: int
+        feature_names_in_: Array
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+        def get_metadata_routing(self) -> Any: ...
+        def set_fit_request(self, **requested: bool | str | None) -> Self: ...
+        def set_predict_request(self, **requested: bool | str | None) -> Self: ...
+        def set_score_request(self, **requested: bool | str | None) -> Self: ...
+        def _validate_params(self) -> None: ...
+        def __sklearn_tags__(self) -> Any: ...
+        @classmethod
+        def _get_param_names(cls) -> list[str]: ...
+
+    class RegressorMixin:
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
+
+    class LinearClassifierMixin:
+        def predict(self, X: Any) -> Array: ...
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
+
+        def _predict_proba_lr(self, X: Any) -> Array: ...
+
+    class SparseCoefMixin:
+        def sparsify(self) -> Self: ...
+        def densify(self) -> Self: ...
+
+    class MultiOutputMixin: ...
+
+else:
+    from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin  # noqa: F401
+    from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
+
+
+# ---- what is proved of a fit
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proved about a fit, in the units of the estimator's objective.
+
+    - ``gap``: the duality gap; the objective is at most this far above its minimum (inf where no dual point is known)
+    - ``tolerance``: what the gap had to reach: ``tol`` times the objective at zero coefficients, intercept fitted
+    - ``objective``: the value of the estimator's objective
+    - ``status``: why the solver stopped; "converged" means that the gap is within the tolerance, "stationary" that
+      first-order conditions are while no dual point was found that proves it
+    - ``columns_read``: how many columns of the data were read (rows, for the dual of a support vector machine)
+    - ``n_iter``: iterations of the solver
+    - ``seconds``: time inside the solver
+    - ``compile_seconds``: time that compiling took, or loading compiled code, which a first fit needs once
+
+    Where several problems are solved in one fit (classes, targets), numbers are sums over them, ``n_iter`` is the
+    largest, and ``status`` is that of all together.
+
+    Examples
+    --------
+    >>> from ascd import Lasso
+    >>> model = Lasso(alpha=0.1).fit([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0]], [0.0, 1.0, 2.0])
+    >>> model.certificate_.gap <= model.certificate_.tolerance
+    True
+    """
+
+    gap: float
+    tolerance: float
+    objective: float
+    status: Status
+    columns_read: int
+    n_iter: int
+    seconds: float
+    compile_seconds: float = 0.0
+
+    @property
+    def converged(self) -> bool:
+        return self.status is Status.CONVERGED
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("status", self.status.sentence),
+            ("objective", f"{self.objective:.10g}"),
+            ("above the minimum by", f"at most {number(self.gap)} (duality gap)"),
+            ("tolerance", number(self.tolerance)),
+            ("iterations", number(self.n_iter)),
+            ("columns read", number(self.columns_read)),
+            ("seconds", f"{number(self.seconds)}, and {number(self.compile_seconds)} for compiling"),
+        ]
+        return facts("Certificate", rows)
+
+
+#: The certificate of a model for which no fit to all samples was made.
+UNPROVED = Certificate(math.inf, math.nan, math.nan, Status.UNREACHABLE, columns_read=0, n_iter=0, seconds=0.0)
+#: Advice about a fit that ended early.
+ADVICE = {
+    Status.ITERATION_LIMIT: "Increase max_iter, or increase tol if such a gap is good enough.",
+    Status.TIME_LIMIT: "Allow more time, or increase tol if such a gap is good enough.",
+    Status.INTERRUPTED: "Fit again to finish; warm_start=True continues from here where the estimator has it.",
+    Status.STALLED: "Increase tol: what is left cannot be told from rounding errors; rescaling the features may help.",
+    Status.UNREACHABLE: "Fit again where the data can be reached; warm_start=True continues from here where it exists.",
+    Status.DIVERGED: "The objective has no minimum that can be reached: add a penalty or rescale the features.",
+}
+
+
+def certificate_of(solutions: Sequence[Any], tol: float, unit: float) -> Certificate:
+    """Return one certificate for the solutions of a fit; it refers to the user's tolerance, not to a smaller one."""
+    gap, zero, objective, seconds, compiling, reads, n_iter, statuses = 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, []
+    for one in solutions:
+        gap, zero, objective = gap + unit * one.gap, zero + unit * one.zero_objective, objective + unit * one.objective
+        seconds, compiling, reads = seconds + one.seconds, compiling + one.compile_seconds, reads + one.reads
+        n_iter = max(n_iter, one.n_iter)
+        statuses.append(one.status)
+    if not math.isfinite(zero):
+        raise ValueError(
+            "the objective at zero coefficients is not finite in float64. The input data, y most likely, contain large "
+            "values and need to be preprocessed: rescale them"
+        )
+    status = Status.CONVERGED if gap <= tol * zero else Status.of_all(statuses)
+    return Certificate(float(gap), tol * zero, objective, status, reads, n_iter, seconds, compiling)
+
+
+def warn_of_convergence(message: str) -> None:
+    """Issue a ``ConvergenceWarning`` that points at the user's own line."""
+    warnings.warn(message, ConvergenceWarning, stacklevel=frames_to_the_user())
+
+
+# ---- estimators
 
 
 @estimator
@@ -77,6 +205,8 @@ class LinearModel(BaseEstimator):
     _loss: ClassVar[Any] = "squared"
     #: Coefficients are float32 for float32 data, where scikit-learn's are.
     _keeps_float32: ClassVar[bool] = True
+    #: Names and levels of the ``ascd.Table`` that the model was fitted with.
+    _table: ClassVar[Any] = None
     # values of parameters that not every estimator has
     solver = "auto"
     random_state = None
@@ -103,7 +233,6 @@ class LinearModel(BaseEstimator):
 
         Each w_j is multiplied by its ``scale`` first, where there is one.
         """
-        strength = finite_strength(strength)
         how: dict[str, Any] = {"weights": self.penalty_weights, "bounds": self.bounds, "positive": self.positive}
         return elastic_net(ratio * strength, (1.0 - ratio) * strength, n_features, scale=scale, **how)
 
@@ -121,8 +250,7 @@ class LinearModel(BaseEstimator):
     # ---- fitting
 
     def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:
-        data = self._check_target(read(self, X, y, sample_weight, **self._checks(y)))
-        return data._replace(offset=as_offset(offset, data.X.shape[0]))
+        return self._check_target(read(self, X, y, sample_weight, offset, **self._checks(y)))
 
     def _settings(self) -> Settings:
         return Settings(
@@ -135,17 +263,17 @@ class LinearModel(BaseEstimator):
         )
 
     def _scale(self, X: Any, weight: Array | None) -> Array | None:
-        """Return the deviations of the features where they are to be standardised."""
-        return deviations(X, weight) if self.standardize else None
+        """Return the deviations of the features, which are to be standardised."""
+        return deviations(X, weight)
 
-    def _solve(self, problem: Any, settings: Settings | None = None) -> Any:
+    def _solve(self, problem: Any) -> Any:
         """Solve the problem, from the last fit for a warm start."""
-        coefs, constants = self._start(getattr(problem, "n_outputs", 1), problem.n_features)
+        coefs, constants = self._start(problem.n_outputs, problem.n_features)
         start: dict[str, Any] = {}
         if coefs is not None:
-            is_flat = not hasattr(problem, "n_outputs") or problem.loss.is_flat
+            is_flat = problem.loss.is_flat
             start = {"x0": coefs[0] if is_flat else coefs.T, "intercept0": constants[0] if is_flat else constants}
-        return solve_problem(problem, settings or self._settings(), intercept=self.fit_intercept, **start)
+        return solve_problem(problem, self._settings(), intercept=self.fit_intercept, **start)
 
     def _start(self, n_outputs: int, n_features: int) -> tuple[Array | None, Any]:
         """Return coefficients and intercepts of the last fit for a warm start, one row an output; None without one.
@@ -167,12 +295,29 @@ class LinearModel(BaseEstimator):
         return start, np.broadcast_to(named, n_outputs).copy()
 
     def _keep_model(self, coef: Array, intercept: Any, solutions: list[Any], unit: float) -> None:
-        """Set the fitted attributes; ``fit_method`` raises ``KeyboardInterrupt`` after an interrupted solution."""
-        check_finite_model(type(self).__name__, coef, intercept)
+        """Set the fitted attributes, and warn of a fit that ended early with gap and tolerance in the user's units.
+
+        First-order conditions are what other libraries stop at: a fit that meets them is not warned about.  After an
+        interrupted solution ``fit_method`` raises ``KeyboardInterrupt``.
+        """
+        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+            raise ValueError(
+                f"{type(self).__name__} ended with coefficients that are not finite. The input data may contain large "
+                "values and need to be preprocessed."
+            )
         self.coef_, self.intercept_ = coef, intercept
-        self.certificate_ = certificate_of(solutions, self.tol, unit)
-        self._is_interrupted = any(one.status is Status.INTERRUPTED for one in solutions)
-        warn_unless_converged(self, self.certificate_)
+        self.certificate_ = found = certificate_of(solutions, self.tol, unit)
+        self._is_interrupted = False
+        for one in solutions:
+            self._is_interrupted = self._is_interrupted or one.status is Status.INTERRUPTED
+        if found.status.is_answer or found.status is Status.INTERRUPTED:
+            return
+        gap = f"the duality gap is {found.gap:.3g}" if found.gap < math.inf else "no duality gap is known"
+        warn_of_convergence(
+            f"{type(self).__name__} stopped early ({found.status}): {gap}, the tolerance is {found.tolerance:.3g} (tol "
+            f"times the objective at zero coefficients), for an objective of {found.objective:.6g}, all in the units "
+            f"of the objective. {ADVICE[found.status]}"
+        )
 
     def _count(self, solution: Any) -> int:
         """Return iterations as scikit-learn counts them: at least one, unless none was allowed."""
@@ -180,15 +325,22 @@ class LinearModel(BaseEstimator):
 
     # ---- predicting
 
-    def _linear_predictor(self, X: Any, offset: Any = None) -> Any:
+    def _linear_predictor(self, X: Any, offset: Any = None, method: str = "predict") -> Any:
+        """Return X·coef + intercept + offset, where X is and in its form.
+
+        New rows of a frame are encoded as the table was that the model was fitted with.
+        """
         check_is_fitted(self)
-        columns = self.coef_ if self.coef_.ndim == 1 else self.coef_.T
+        columns: Any = self.coef_ if self.coef_.ndim == 1 else self.coef_.T
+        if self._table is not None and hasattr(X, "iloc"):
+            X = self._table.encoded(X)
         if is_opened(X):
             with errors_about_x(X):
-                found = self._opened_predictor(X, to_host(columns)) + to_host(self.intercept_)
+                columns = columns.toarray() if sparse.issparse(columns) else to_host(columns)
+                found = opened_product(self, X, columns) + to_host(self.intercept_)
             kind = np.float32 if str(columns.dtype).endswith("float32") else np.float64
             return put_beside(X, with_offset(found.astype(kind, copy=False), offset))
-        check_namespace(X, self, "predict")
+        check_namespace(X, self, method)
         with errors_about_x():
             check_places(X)
             X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
@@ -196,12 +348,6 @@ class LinearModel(BaseEstimator):
         if is_on_device(columns) and not is_on_device(X):  # fitted there, used here
             columns, intercept = to_host(columns), to_host(intercept)
         return with_offset(safe_sparse_dot(X, columns, dense_output=True) + intercept, offset)
-
-    def _opened_predictor(self, X: Any, columns: Array) -> Any:
-        if not is_collection(X):
-            return opened_product(self, X, columns)
-        check_features(self, X.shape[1], names_of(X))
-        return dask_product(X, np.asarray(columns))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -216,11 +362,11 @@ class LinearRegressor(RegressorMixin, LinearModel):
     def _fit_one(self, data: Training, strength: float, ratio: float) -> Any:
         """Solve the problem with a penalty of this strength, in the user's units."""
         factor, unit = self._units(data.total)
-        scale = self._scale(data.X, data.weight)
+        scale = self._scale(data.X, data.weight) if self.standardize else None
         problem = self._state(data, self._penalty(strength * factor, ratio, data.X.shape[1], scale))
         self._keep(self._solve(problem), unit)
 
-    def _keep(self, solution: Any, unit: float) -> None:
+    def _keep(self, solution: Any, unit: float = 1.0) -> None:
         """Set the fitted attributes from one solution."""
         coef = np.asfortranarray(solution.x.T)
         intercept: Any = solution.intercept if self.fit_intercept else 0.0
@@ -279,21 +425,16 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearModel):
 
     def decision_function(self, X: Any) -> Array:
         """Return X·coef + intercept: positive for the second of two classes; of more, one column a class."""
-        if not is_opened(X) and not is_fitted_on_device(self):
-            with errors_about_x():
-                check_places(X)
-                found: Array = super().decision_function(X)
-            return found
-        z = self._linear_predictor(X)
+        z: Array = self._linear_predictor(X, method="decision_function")
         return z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z
 
     def predict(self, X: Any) -> Any:
         """Return the class of each row of X."""
         if is_collection(X):
             return classes_at(self.decision_function(X), self.classes_)
-        if not is_outside(X) and not is_fitted_on_device(self):
-            return super().predict(X)
-        return put_beside(X, classes_at(to_numpy(self.decision_function(X)), self.classes_))
+        if is_outside(X) or is_on_device(getattr(self, "coef_", None)):
+            return put_beside(X, classes_at(to_numpy(self.decision_function(X)), self.classes_))
+        return super().predict(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the (weighted) share of samples whose class is predicted."""
@@ -318,6 +459,10 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearModel):
 
 # ---- parts of estimators
 
+TOO_STRONG = (
+    "alpha times the sum of sample_weight (1/C of classifiers) must be finite in float64: decrease alpha, or increase C"
+)
+
 
 def elastic_net(
     l1: float,
@@ -334,6 +479,8 @@ def elastic_net(
     There are two kinds, with and without bounds, whatever parts are zero: the code compiled for one estimator then
     serves the others too.
     """
+    if not math.isfinite(l1 + l2):
+        raise ValueError(TOO_STRONG)
     weight: Any = 1.0 if weights is None else as_parameter(weights, "penalty_weights", n_features, low=0.0)
     strengths: tuple[Any, Any] = float(l1), float(l2)
     if scale is not None:
@@ -356,16 +503,6 @@ def as_bounds(bounds: Any, n_features: int) -> tuple[Any, Any]:
     if np.any(np.asarray(lower) > 0.0) or np.any(np.asarray(upper) < 0.0):
         raise ValueError(f"bounds must allow the coefficient 0: lower ≤ 0 ≤ upper; got {bounds!r}")
     return lower, upper
-
-
-def finite_strength(strength: float) -> float:
-    """Return a penalty's strength, which must be finite in float64."""
-    if not math.isfinite(strength):
-        raise ValueError(
-            "alpha times the sum of sample_weight (1/C of classifiers) must be finite in float64: decrease alpha, or "
-            "increase C"
-        )
-    return strength
 
 
 def with_offset(z: Any, offset: Any) -> Any:

@@ -1,60 +1,292 @@
-"""Where X lives, decided once: arrays and sparse matrices in memory, or data that are read through a linear operator.
+"""The one way in for data: where X lives is decided here, once, and the fitted arrays go back into its form.
 
-``read`` checks the user's data and returns ``Training``: X as ``InMemory`` or ``Opened`` (tables, files, Dask,
-devices, operators of the user's own), the target, and the sample weights.  Both kinds answer the same questions, so
-that no estimator has to know which one it has.
+- Arrays, frames and sparse matrices in memory are checked by scikit-learn and become ``InMemory``.
+- Tables, files, Dask's collections, arrays on a device and matrices of the user's own become ``Opened``: they are read
+  through a matrix of the library, and answer what ``InMemory`` does, so that no estimator has to know which it has.
+- float32 data: ``coef_`` and ``intercept_`` are float32 where scikit-learn's are, and so is what the certificate is
+  about (``_solving.rounded``).
+- Targets, weights and offsets of Dask or on a device come to the host.  The fitted arrays go to the device of X;
+  predictions for Dask's collections are Dask's, computed later, chunk by chunk where the data are.
+- With scikit-learn's array API dispatch, data of another namespace become NumPy's, and the fitted arrays go back;
+  ``classes_`` stay NumPy's, as they may be text.
+- Errors name X and y: below the estimators the matrix is A and the target b.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple
+import math
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial, wraps
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.sparsefuncs import mean_variance_axis
+from scipy.special import expit
+from sklearn import get_config
+from sklearn.base import _fit_context
+from sklearn.utils import _array_api, check_array, check_consistent_length
+from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import _check_sample_weight, _check_y, column_or_1d, validate_data
 
 from ascd._core.checks import Array, as_finite_vector, check_places, refuse_masks
-from ascd._core.devices import to_host
-from ascd.estimators._forms import errors_about_x, to_numpy
+from ascd._core.devices import is_on_device, to_host
 from ascd.estimators._tuning import CANCELLED, EPS, SQUARES_AT_A_TIME
 from ascd.matrix.base import Matrix, as_block
 from ascd.matrix.cached import Remote
 from ascd.matrix.chunked import InTurn, chunked
 from ascd.matrix.columns import support
 from ascd.matrix.dense import Dense, LocalDense
-from ascd.matrix.open import brought_if_small, is_collection, is_design, is_read_in_place, is_there, open_design
+from ascd.matrix.device.arrays import space_of
+from ascd.matrix.on_dask import check_chunk, check_collection, computed, is_frame, known_widths
+from ascd.matrix.open import (
+    brought_if_small,
+    is_collection,
+    is_design,
+    is_read_in_place,
+    is_sparse_on_device,
+    is_there,
+    open_design,
+)
 from ascd.problem.norms import check_finite
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+#: Versions of scikit-learn before this function cannot move arrays between namespaces.
+HAS_DISPATCH = hasattr(_array_api, "check_same_namespace")
+#: What follows where A and b are names, and no words.
+_NAMED = r"\b(?= (?:must|has|and|are|is)\b|[,:;.]|$)"
+
+
+# ---- where data live
+
+
+def is_opened(X: Any) -> bool:
+    """Return True for data that are read through a matrix of the library rather than as an array."""
+    return type(X) is not np.ndarray and bool(is_design(X) or is_there(X))
+
+
+def is_outside(X: Any) -> bool:
+    """Return True for data of Dask or on a device, for which scikit-learn's own methods do not work."""
+    return type(X) is not np.ndarray and bool(is_collection(X) or is_there(X))
+
+
+def is_foreign(array: Any) -> bool:
+    """Return True for arrays of a namespace other than NumPy's, where scikit-learn's dispatch is on."""
+    if not HAS_DISPATCH or not get_config()["array_api_dispatch"] or isinstance(array, np.ndarray | np.generic):
+        return False
+    is_array = hasattr(array, "__array_namespace__") or type(array).__module__.partition(".")[0] == "torch"
+    return is_array and not sparse.issparse(array)
+
+
+def to_numpy(array: Any, is_data: bool = False) -> Any:
+    """Return arrays of another namespace or of Dask as NumPy's, and anything else as it is.
+
+    Data (X) on a device or in a collection stay there.
+    """
+    if array is None or type(array) is np.ndarray:
+        return array
+    if is_collection(array):
+        return array if is_data else computed(array)
+    if is_on_device(array):
+        return array if is_data else to_host(array)
+    if is_sparse_on_device(array):
+        return array
+    return _array_api.move_to(array, xp=np, device="cpu") if is_foreign(array) else array
+
+
+class Form(NamedTuple):
+    """The form of fitted arrays: float32 or not, and a function that puts them where X is (None for NumPy)."""
+
+    is_float32: bool
+    put: Callable[[Any], Any] | None = None
+
+    @classmethod
+    def of(cls, X: Any) -> Form:
+        if is_there(X):
+            return cls(str(X.dtype).endswith("float32"), partial(put_beside, X))
+        dtypes = set(X.dtypes) if hasattr(X, "dtypes") and getattr(X, "ndim", 2) == 2 else {getattr(X, "dtype", None)}
+        if not is_foreign(X):
+            return cls(dtypes == {np.dtype(np.float32)})
+        namespace, _, device = _array_api.get_namespace_and_device(X)
+        return cls(dtypes == {namespace.float32}, partial(namespace.asarray, device=device))
+
+    def convert(self, estimator: Any) -> None:
+        """Put the fitted attributes into this form."""
+        fitted = (estimator.coef_, estimator.intercept_)
+        largest = max(float(np.abs(values).max()) for values in fitted)
+        if self.is_float32 and estimator._keeps_float32 and largest <= np.finfo(np.float32).max:
+            estimator.coef_ = estimator.coef_.astype(np.float32)
+            if estimator.fit_intercept or np.ndim(estimator.intercept_):
+                estimator.intercept_ = np.asarray(estimator.intercept_, dtype=np.float32)[()]
+        if self.put is None:
+            return
+        for name, value in list(vars(estimator).items()):
+            is_array = isinstance(value, np.ndarray) or (name == "intercept_" and estimator.fit_intercept)
+            if name.endswith("_") and name != "classes_" and is_array:
+                setattr(estimator, name, self.put(np.asarray(value)))
+
+
+def put_beside(X: Any, values: Any) -> Any:
+    """Return host values on the device of X; as they are where X is on the host, or where they are text."""
+    if not is_there(X) or np.asarray(values).dtype.kind not in "fiub":
+        return values
+    space = space_of(X.data if is_sparse_on_device(X) else X)
+    with space.here():
+        return space.put(np.ascontiguousarray(values))
+
+
+def check_namespace(X: Any, estimator: Any, method: str) -> None:
+    """Raise an error unless X is of the namespace that the estimator was fitted with."""
+    if HAS_DISPATCH:
+        _array_api.check_same_namespace(X, estimator, attribute="coef_", method=method)
+
+
+def namespace_of(array: Any) -> Any:
+    """Return the functions for this array: NumPy's unless the dispatch is on or the array is on a device."""
+    if is_on_device(array) and not get_config()["array_api_dispatch"]:
+        return space_of(array).xp
+    return _array_api.get_namespace(array)[0]
+
+
+# ---- fits
+
+
+def fit_method(fit: Fit) -> Fit:
+    """Decorate a ``fit``: parameters are checked as scikit-learn does, arrays of any namespace are taken.
+
+    An interrupted fit keeps its best point in the attributes, and then ``KeyboardInterrupt`` is raised again.
+    """
+
+    @wraps(fit)
+    def fit_in_numpy(self: Any, X: Any, y: Any, sample_weight: Any = None, *others: Any, **params: Any) -> Any:
+        with errors_about_x(X):
+            form = Form(X.dtype == np.float32) if type(X) is np.ndarray else Form.of(X)
+            self._to_float32, self._is_interrupted = form.is_float32 and self._keeps_float32, False
+            try:
+                data = X if type(X) is np.ndarray else to_numpy(brought_if_small(X), is_data=True)
+                for name in params:
+                    params[name] = to_numpy(params[name])
+                fitted = fit(self, data, to_numpy(y), to_numpy(sample_weight), *others, **params)
+            finally:
+                is_interrupted = self._is_interrupted
+                del self._to_float32, self._is_interrupted
+        if form != (False, None):
+            form.convert(self)
+        if is_interrupted:
+            raise KeyboardInterrupt
+        return fitted
+
+    checked: Any = _fit_context(prefer_skip_nested_validation=True)(fit_in_numpy)
+    return checked  # type: ignore[no-any-return]
+
+
+class Training(NamedTuple):
+    """The data of a fit: X, the target as the loss takes it, sample weights (None for equal ones) and an offset."""
+
+    X: Any
+    y: Array
+    weight: Array | None = None
+    offset: Array | None = None
+
+    @property
+    def total(self) -> float:
+        """The sum of the sample weights."""
+        return float(self.X.shape[0] if self.weight is None else self.weight.sum())
+
+
+def read(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None, **checks: Any) -> Training:
+    """Check the data of a fit as scikit-learn does; large arrays stay as they are, small ones become float64.
+
+    Whether X is finite is seen when the problem is built, without another pass over the data.
+    """
+    for values, name in ((X, "X"), (y, "y")):
+        if type(values) is not np.ndarray:
+            refuse_masks(values, name)
+    if sparse.issparse(y):
+        raise TypeError(f"y must be a dense array; got a sparse {type(y).__name__}: use y.toarray()")
+    data: Any
+    if type(X) is not np.ndarray and is_opened(X):
+        data, y = _read_opened(estimator, X, y, **checks)
+    else:
+        matrix, y = validate_data(estimator, X, y, **{**layout_of(X), "ensure_all_finite": False, **checks})
+        data = InMemory(matrix)
+    vars(estimator).pop("_table", None)
+    if hasattr(X, "without_rows"):
+        estimator._table = X.without_rows()
+    n = data.shape[0]
+    weight = None if sample_weight is None else as_sample_weight(sample_weight, n)
+    return Training(data, y, weight, None if offset is None else as_offset(offset, n))
+
+
+def _read_opened(
+    estimator: Any, X: Any, y: Any, multi_output: bool = False, y_numeric: bool = False, **_: Any
+) -> tuple[Opened, Array]:
+    """Open the data; features are counted and named, and the target is checked as scikit-learn does."""
+    data = Opened(X)
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+    target = _check_y(y, multi_output=multi_output, y_numeric=y_numeric, estimator=estimator)
+    check_consistent_length(rows_only(data.shape[0]), target)
+    estimator.n_features_in_ = data.shape[1]
+    if data.names is not None:
+        estimator.feature_names_in_ = data.names
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+    return data, target if multi_output else column_or_1d(target)
+
+
+def read_features(X: Any) -> Any:
+    """Return X as functions without an estimator take it."""
+    with errors_about_x(X):
+        X = brought_if_small(X)
+        return Opened(X) if is_opened(X) else InMemory(check_array(X, **layout_of(X)))
+
+
+def layout_of(X: Any) -> dict[str, Any]:
+    """Return scikit-learn's options for X: nothing is converted where it is large and read in place.
+
+    SciPy converts sparse matrices without a check of their indices, so these are checked before.
+    """
+    if sparse.issparse(X):
+        check_places(X)
+    if is_read_in_place(X):
+        return {"accept_sparse": ["csc", "csr"], "dtype": None, "order": None}
+    return {"accept_sparse": "csc", "dtype": np.float64, "order": "F"}
+
+
+def as_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
+    """Return non-negative weights with a positive sum, or None for equal ones."""
+    if sample_weight is None:
+        return None
+    refuse_masks(sample_weight, "sample_weight")
+    rows, given = rows_only(n_samples), to_host(sample_weight)
+    weight: Array = _check_sample_weight(given, rows, dtype=np.float64, ensure_non_negative=True)
+    if not weight.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weight
+
+
+def as_offset(offset: Any, n_samples: int) -> Array | None:
+    """Return known parts of the linear predictor, one a sample, or None for zeros."""
+    return None if offset is None else as_finite_vector(to_numpy(offset), "offset", n_samples)
+
+
+def rows_only(count: int) -> Array:
+    """Return an array with so many rows, for functions that only count them."""
+    return np.broadcast_to(0.0, (count, 1))
+
+
+# ---- the two kinds of data
 
 
 class InMemory:
     """An array or a sparse matrix; ``matrix`` is what problems take."""
 
     is_local = True
-    names: Array | None = None
 
     def __init__(self, X: Any) -> None:
         self.matrix, self.shape = X, X.shape
-
-    def moments(self, weight: Array | None) -> tuple[Array, Array]:
-        """Return weighted means and variances of the columns."""
-        X = self.matrix
-        if sparse.issparse(X):
-            if not X.has_canonical_format:  # summands of one entry have no squares of their own
-                X = X.copy()
-                X.sum_duplicates()
-            found = mean_variance_axis(X, axis=0, weights=weight)
-            return np.asarray(found[0]), np.asarray(found[1])
-        share = shares(weight, X.shape[0])
-        means, variances = share @ X, np.empty(X.shape[1])
-        block = max(1, SQUARES_AT_A_TIME // X.shape[0])
-        for start in range(0, X.shape[1], block):
-            columns = slice(start, start + block)
-            variances[columns] = share @ (X[:, columns] - means[columns]) ** 2
-        return means, variances
 
     def predictor(self, rows: Array, used: Array) -> Callable[[Array], Array]:
         """Return a function coefs ↦ X[rows]·coefs for coefficients that are zero outside ``used``."""
@@ -86,7 +318,7 @@ class InMemory:
 
 
 class Opened:
-    """Data behind a linear operator; products, means and rows are made of what that answers."""
+    """Data behind a matrix of the library; products and rows are made of what that answers."""
 
     is_local = False
 
@@ -107,21 +339,6 @@ class Opened:
             used = np.flatnonzero(coef)
             self.matrix.add(used, np.ascontiguousarray(coef[used], dtype=np.float64), predictor)
         return out[0] if coefs.ndim == 1 else out.T
-
-    def moments(self, weight: Array | None) -> tuple[Array, Array]:
-        """Return weighted means and variances of the columns."""
-        share = shares(weight, self.shape[0])
-        found = self.matrix.column_stats(share, share[None])
-        means = found.products[0].copy()
-        variances = np.maximum(found.square - means * means, 0.0)
-        lost = np.flatnonzero((found.square > 0.0) & (variances <= CANCELLED * found.square))
-        step = max(1, SQUARES_AT_A_TIME // self.shape[0])
-        for start in range(0, lost.size, step):  # far from zero the difference has lost its digits
-            columns = lost[start : start + step]
-            block = as_block(self.matrix.take(columns), self.shape[0])
-            means[columns] = share @ block
-            variances[columns] = share @ (block - means[columns]) ** 2
-        return means, variances
 
     def predictor(self, rows: Array, used: Array) -> Callable[[Array], Array]:
         """Return a function coefs ↦ X[rows]·coefs."""
@@ -145,96 +362,6 @@ class Opened:
     def by_features(self) -> Opened:
         return self
 
-    def check_finite(self) -> None:
-        """Raise a ValueError that names entries that are not finite."""
-        with errors_about_x():
-            check_finite(self.matrix, partial(self.matrix.column_stats, 1.0, np.empty((0, self.shape[0]))))
-
-
-def as_data(X: Any) -> Any:
-    """Return X as ``InMemory`` or ``Opened``, without checks."""
-    if isinstance(X, InMemory | Opened):
-        return X
-    return Opened(X) if is_opened(X) else InMemory(X)
-
-
-def moments(X: Any, weight: Array | None) -> tuple[Array, Array]:
-    """Return weighted means and variances of the columns of any X."""
-    found: tuple[Array, Array] = as_data(X).moments(weight)
-    return found
-
-
-class Training(NamedTuple):
-    """The data of a fit: X, the target as the loss takes it, sample weights (None for equal ones) and an offset."""
-
-    X: Any
-    y: Array
-    weight: Array | None = None
-    offset: Array | None = None
-
-    @property
-    def total(self) -> float:
-        """The sum of the sample weights."""
-        return float(self.X.shape[0] if self.weight is None else self.weight.sum())
-
-
-def is_opened(X: Any) -> bool:
-    """Return True for data that are read through a linear operator rather than as an array."""
-    return bool(is_design(X) or is_there(X))
-
-
-def read(estimator: Any, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Training:
-    """Check the data of a fit as scikit-learn does; large arrays stay as they are, small ones become float64.
-
-    Whether X is finite is seen when the problem is built, without another pass over the data.
-    """
-    refuse_masks(X, "X")
-    refuse_masks(y, "y")
-    if sparse.issparse(y):
-        raise TypeError(f"y must be a dense array; got a sparse {type(y).__name__}: use y.toarray()")
-    if is_opened(X):
-        data, y = _read_opened(estimator, X, y, **checks)
-        return Training(data, y, as_sample_weight(sample_weight, data.shape[0]))
-    X, y = validate_data(estimator, X, y, **{**layout_of(X), "ensure_all_finite": False, **checks})
-    return Training(InMemory(X), y, as_sample_weight(sample_weight, X.shape[0]))
-
-
-def _read_opened(
-    estimator: Any, X: Any, y: Any, multi_output: bool = False, y_numeric: bool = False, **_: Any
-) -> tuple[Opened, Array]:
-    """Open the data; features are counted and named, and the target is checked as scikit-learn does."""
-    with errors_about_x(X):
-        data = Opened(X)
-    if y is None:
-        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-    target = _check_y(y, multi_output=multi_output, y_numeric=y_numeric, estimator=estimator)
-    check_consistent_length(rows_only(data.shape[0]), target)
-    estimator.n_features_in_ = data.shape[1]
-    if data.names is not None:
-        estimator.feature_names_in_ = data.names
-    elif hasattr(estimator, "feature_names_in_"):
-        del estimator.feature_names_in_
-    return data, target if multi_output else column_or_1d(target)
-
-
-def read_features(X: Any) -> Any:
-    """Return X as functions without an estimator take it."""
-    with errors_about_x(X):
-        X = brought_if_small(X)
-        return Opened(X) if is_opened(X) else InMemory(check_array(X, **layout_of(X)))
-
-
-def opened_product(estimator: Any, X: Any, columns: Array) -> Array:
-    """Return X·columns for opened data that must have the features of the fit."""
-    data = Opened(X)
-    check_features(estimator, data.shape[1], data.names)
-    if not data.matrix.is_dear:  # a pass for this alone costs too much where data are remote
-        data.check_finite()
-    found = data.times(np.asarray(columns, dtype=np.float64))
-    if data.matrix.is_dear and not np.isfinite(found).all():
-        data.check_finite()
-    return found
-
 
 def names_of(X: Any) -> Array | None:
     """Return the names of the features, where they have any."""
@@ -244,65 +371,22 @@ def names_of(X: Any) -> Array | None:
     return None if names is None else np.asarray(names, dtype=object)
 
 
-def check_features(estimator: Any, found: int, names: Array | None) -> None:
-    """Raise a ValueError unless there are as many features as in the fit, of the same names."""
-    name, count = type(estimator).__name__, estimator.n_features_in_
-    if found != count:
-        raise ValueError(f"X has {found} features, but {name} is expecting {count} features as input.")
-    known = getattr(estimator, "feature_names_in_", None)
-    if names is not None and known is not None and list(known) != list(names):
-        first = next(j for j in range(count) if known[j] != names[j])
-        raise ValueError(
-            f"The feature names of X should match those that {name} was fitted with: feature {first} was "
-            f"{known[first]!r}, here it is {names[first]!r}"
-        )
-
-
-def layout_of(X: Any) -> dict[str, Any]:
-    """Return scikit-learn's options for X: nothing is converted where it is large and read in place.
-
-    SciPy converts sparse matrices without a check of their indices, so these are checked before.
-    """
-    with errors_about_x():
-        check_places(X)
-    if is_read_in_place(X):
-        return {"accept_sparse": ["csc", "csr"], "dtype": None, "order": None}
-    return {"accept_sparse": "csc", "dtype": np.float64, "order": "F"}
-
-
-def as_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
-    """Return non-negative weights with a positive sum, or None for equal ones."""
-    if sample_weight is None:
-        return None
-    refuse_masks(sample_weight, "sample_weight")
-    rows, given = rows_only(n_samples), to_host(sample_weight)
-    weight: Array = _check_sample_weight(given, rows, dtype=np.float64, ensure_non_negative=True)
-    if not weight.any():
-        raise ValueError("Sample weights must contain at least one non-zero number.")
-    return weight
-
-
-def as_offset(offset: Any, n_samples: int) -> Array | None:
-    """Return known parts of the linear predictor, one a sample, or None for zeros."""
-    return None if offset is None else as_finite_vector(to_numpy(offset), "offset", n_samples)
-
-
-def rows_only(count: int) -> Array:
-    """Return an array with so many rows, for functions that only count them."""
-    return np.broadcast_to(0.0, (count, 1))
-
-
-def shares(weight: Array | None, n_samples: int) -> Array:
-    """Return weights that add up to 1."""
-    return np.full(n_samples, 1.0 / n_samples) if weight is None else weight / weight.sum()
-
-
-def sparse_columns(coefs: Array) -> Any:
-    """Return coefficients, a column for each fit, as a sparse matrix; SciPy would search them row by row."""
-    there = [support(column) for column in coefs.T]
-    ends = np.cumsum([0, *map(len, there)])
-    values = [column[rows] for column, rows in zip(coefs.T, there, strict=True)]
-    return sparse.csc_array((np.concatenate(values), np.concatenate(there), ends), shape=coefs.shape)
+def moments(X: Any, weight: Array | None) -> tuple[Array, Array]:
+    """Return weighted means and variances of the columns of any X, from one pass over it."""
+    matrix = open_design(X.matrix if isinstance(X, InMemory | Opened) else X)
+    n = matrix.shape[0]
+    share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
+    found = matrix.column_stats(share, share[None])
+    means = found.products[0].copy()
+    variances = np.maximum(found.square - means * means, 0.0)
+    lost = np.flatnonzero((found.square > 0.0) & (variances <= CANCELLED * found.square))
+    step = max(1, SQUARES_AT_A_TIME // n)
+    for start in range(0, lost.size, step):  # far from zero the difference has lost its digits
+        columns = lost[start : start + step]
+        block = as_block(matrix.take(columns), n)
+        means[columns] = share @ block
+        variances[columns] = share @ (block - means[columns]) ** 2
+    return means, variances
 
 
 def deviations(X: Any, weight: Array | None) -> Array:
@@ -326,3 +410,128 @@ def deviations(X: Any, weight: Array | None) -> Array:
         is_constant = variances <= n * EPS * variances + (n * means * EPS) ** 2
         found = np.sqrt(variances)
     return np.where(is_constant | ~np.isfinite(found), 1.0, found)
+
+
+def sparse_columns(coefs: Array) -> Any:
+    """Return coefficients, a column for each fit, as a sparse matrix; SciPy would search them row by row."""
+    there = [support(column) for column in coefs.T]
+    ends = np.cumsum([0, *map(len, there)])
+    values = [column[rows] for column, rows in zip(coefs.T, there, strict=True)]
+    return sparse.csc_array((np.concatenate(values), np.concatenate(there), ends), shape=coefs.shape)
+
+
+# ---- predictions
+
+
+def opened_product(estimator: Any, X: Any, columns: Array) -> Any:
+    """Return X·columns for opened data that must have the features of the fit."""
+    if is_collection(X):
+        check_features(estimator, X.shape[1], names_of(X))
+        return dask_product(X, columns)
+    data = Opened(X)
+    check_features(estimator, data.shape[1], data.names)
+    read_all = partial(data.matrix.column_stats, 1.0, np.empty((0, data.shape[0])))
+    if not data.matrix.is_dear:  # a pass for this alone costs too much where data are remote
+        check_finite(data.matrix, read_all)
+    found = data.times(np.asarray(columns, dtype=np.float64))
+    if data.matrix.is_dear and not np.isfinite(found).all():
+        check_finite(data.matrix, read_all)
+    return found
+
+
+def check_features(estimator: Any, found: int, names: Array | None) -> None:
+    """Raise a ValueError unless there are as many features as in the fit, of the same names."""
+    name, count = type(estimator).__name__, estimator.n_features_in_
+    if found != count:
+        raise ValueError(f"X has {found} features, but {name} is expecting {count} features as input.")
+    known = getattr(estimator, "feature_names_in_", None)
+    if names is not None and known is not None and list(known) != list(names):
+        first = next(j for j in range(count) if known[j] != names[j])
+        raise ValueError(
+            f"The feature names of X should match those that {name} was fitted with: feature {first} was "
+            f"{known[first]!r}, here it is {names[first]!r}"
+        )
+
+
+def dask_product(X: Any, coefs: Array) -> Any:
+    """Return X·coefs as an array of Dask, with one column a column of ``coefs``, or none where that is a vector.
+
+    For arrays Dask's own blocks are multiplied, which it fuses with those that make X.
+    """
+    import dask
+    import dask.array as da
+
+    kinds, last = set(X.dtypes) if is_frame(X) else {X.dtype}, coefs.shape[1:]
+    dtype = coefs.dtype if kinds == {np.dtype(np.float32)} else np.dtype(np.float64)
+    if is_frame(X):
+        multiply, shared = dask.delayed(_chunk_product, pure=True), dask.delayed(coefs)
+        products = [multiply(chunk, shared, dtype) for chunk in X.to_delayed()]
+        pieces = [da.from_delayed(one, (math.nan, *last), dtype=dtype) for one in products]
+        return da.concatenate(pieces, allow_unknown_chunksizes=True)
+    widths = known_widths(X)
+    kind = {"dtype": dtype, "meta": np.empty((0,) * (2 + len(last)), dtype)}
+    blocks = (X, "ij", da.from_array(coefs, chunks=(widths, *last)), "jk"[: coefs.ndim], dtype, None)
+    products = da.blockwise(_row_product, "ijk"[: 1 + coefs.ndim], *blocks, adjust_chunks={"j": 1}, **kind)
+    return products[:, 0] if len(widths) == 1 else products.sum(axis=1)
+
+
+def _row_product(chunk: Any, coefs: Array, dtype: Any) -> Array:
+    """One term of the sum over the column chunks."""
+    return _chunk_product(chunk, coefs, dtype)[:, None]
+
+
+def _chunk_product(chunk: Any, coefs: Array, dtype: Any) -> Array:
+    """On a worker: a dense product, whatever the chunk is."""
+    values = chunk.to_numpy(dtype=dtype, na_value=np.nan) if hasattr(chunk, "iloc") else chunk
+    values = values if hasattr(values, "shape") else np.asarray(values)
+    check_chunk(values, (None, coefs.shape[0]), name="X")
+    return np.asarray(values @ coefs, dtype=dtype)
+
+
+def classes_at(scores: Any, classes: Array) -> Any:
+    """Return the class with the highest score: of two, the second where its score is positive."""
+    if is_collection(scores):
+        dropped = {} if scores.ndim == 1 else {"drop_axis": 1}
+        return scores.map_blocks(classes_at, classes, dtype=classes.dtype, **dropped)
+    return np.asarray(classes[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)])
+
+
+def probabilities_at(odds: Any) -> Any:
+    """Return the probability of each class from log-odds."""
+    if not is_collection(odds):
+        return softmax(odds) if odds.ndim == 2 else np.stack([expit(-odds), expit(odds)], axis=1)
+    if odds.ndim == 2:
+        return odds.map_blocks(probabilities_at, dtype=odds.dtype)
+    return odds.map_blocks(probabilities_at, dtype=odds.dtype, new_axis=1, chunks=(odds.chunks[0], (2,)))
+
+
+# ---- error messages
+
+
+def renamed(message: str) -> str:
+    """Turn a message about A, or b, into one about X, or y.
+
+    Examples
+    --------
+    >>> renamed("A must be finite; b has the length 3. A number is not.")
+    'X must be finite; y has the length 3. A number is not.'
+    >>> renamed("its norm overflows: rescale A")
+    'its norm overflows: rescale X'
+    """
+    return re.sub(rf"\bb{_NAMED}", "y", re.sub(rf"\bA{_NAMED}", "X", message))
+
+
+@contextmanager
+def errors_about_x(X: Any = None) -> Iterator[None]:
+    """Translate errors to X and y; collections of Dask that are no matrix are rejected first."""
+    try:
+        if type(X) is not np.ndarray and is_collection(X):
+            check_collection(X)
+        yield
+    except (TypeError, ValueError) as error:
+        message = renamed(str(error))
+        if "could not convert string to float" in message and "ascd.Table" not in message:
+            message += ". X holds text: ascd.Table(X) makes categories of such columns, and estimators take it as X"
+        if message == str(error) or type(error) not in (TypeError, ValueError):
+            raise
+        raise type(error)(message) from None

@@ -1,7 +1,8 @@
 """One cross-validation for every estimator: a path on each fold, side by side, and one fit with the chosen strength.
 
 A fold is the same matrix with weight 0 on the samples that are left out for scoring, so nothing is copied.  Folds run
-in threads (the kernels release the interpreter's lock) and share the matrix.
+in threads (the kernels release the interpreter's lock) and share the matrix.  Penalties fall along a path, so the first
+fit is the simplest one; what an estimator adds is its grid of strengths and the error of its predictions.
 
 Where the data go out of reach, the strength is chosen by the folds that are done, and the model is the mean of their
 fits: nothing is proved of it, and its status says so.
@@ -9,8 +10,10 @@ fits: nothing is proved of it, and its status says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from reprlib import repr as short
@@ -18,17 +21,19 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.model_selection import check_cv
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
 
 from ascd._core.checks import Array, as_finite_vector
-from ascd._core.threads import use_threads
+from ascd._core.threads import threads_here, use_threads
 from ascd.estimators import _tuning as tuning
-from ascd.estimators._certificate import ADVICE, frames_to_the_user, warn_of_convergence
-from ascd.estimators._data import Training, rows_only
+from ascd.estimators._base import ADVICE, UNPROVED, LinearModel, warn_of_convergence
+from ascd.estimators._data import Training, rows_only, sparse_columns
 from ascd.estimators._parameters import Parameter, estimator
-from ascd.estimators.paths import warn_of_shortfalls
+from ascd.estimators._solving import Followed, changed, follow, frames_to_the_user, solve_problem
+from ascd.estimators.paths import Shortfall, shortfall, warn_of_shortfalls
 from ascd.matrix.base import DataGone
 from ascd.results.limits import hearing_of_losses, tell_of_loss
 from ascd.results.progress import Round, looking_on, progress_bar
@@ -45,17 +50,22 @@ class Fold(NamedTuple):
     test_weight: Array | None
 
 
-class Folds(NamedTuple):
-    """How many folds of a cross-validation are done, and the error that ended it before all were."""
+class FoldPath(NamedTuple):
+    """One fold and one l1_ratio: an error, coefficients, intercepts and iterations for each strength.
 
-    done: int
-    wanted: int
-    lost: DataGone | None
+    ``coefs`` are a sparse matrix of shape (n_features·n_outputs, n_strengths); ``short`` counts fits that missed tol.
+    """
+
+    errors: Array
+    coefs: Any
+    constants: Array
+    n_iters: Array
+    short: Shortfall
 
 
 @estimator
-class CrossValidated:
-    """Parameters, splitting, metadata routing and the order of events of a cross-validation."""
+class CrossValidated(LinearModel):
+    """A path of strengths on every fold, and one fit with the best."""
 
     cv: Any = None
     verbose: Any = False
@@ -66,10 +76,120 @@ class CrossValidated:
         "n_jobs": Parameter([Integral, None], "int", "Folds side by side, in threads.")
     }
     _is_classification: ClassVar[bool] = False
+    #: Name of the strength and of the errors in pictures.
+    _strength, _measure = "alpha", "mean squared error"
 
     if TYPE_CHECKING:
 
-        def _settings(self) -> Any: ...
+        def _keep(self, solution: Any, unit: float = 1.0) -> None: ...
+
+    # ---- what an estimator adds
+
+    def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
+        """Return the error of each fit for the samples that a fold leaves out.
+
+        ``coefs`` have the shape (n_features, n_outputs, n_strengths), ``constants`` (n_outputs, n_strengths).
+        """
+        raise NotImplementedError
+
+    def _keep_choice(self, paths: list[FoldPath], grids: list[Array], errors: Array, ratio: int, row: int) -> float:
+        """Set the attributes of the choice, row ``row`` of ratio ``ratio``, and return the strength to fit with.
+
+        ``errors`` have the shape (n_ratios, n_strengths, n_folds).
+        """
+        raise NotImplementedError
+
+    def _keep_coefs(self, coefs: Array, constants: Array) -> None:
+        """Keep coefficients of shape (n_features, n_outputs) and intercepts of which nothing is proved."""
+        raise NotImplementedError
+
+    # ---- the order of events
+
+    def _cross_validate(
+        self, data: Training, labels: Array, params: dict[str, Any], ratios: Sequence[float],
+        grid_of: Callable[[Any, float], Array],
+    ) -> None:  # fmt: skip
+        """Choose the strength (and ratio), then fit all samples; ``grid_of`` a problem and a ratio is the grid."""
+        folds, n_features = self._folds(data, labels, params), data.X.shape[1]
+        scale = self._scale(data.X, data.weight) if self.standardize else None
+        penalties = [self._penalty(1.0, ratio, n_features, scale) for ratio in ratios]
+        weighed = self._balanced(data)
+        problems = [self._state(weighed, penalties[0])]
+        problems += [changed(problems[0], penalty=penalty) for penalty in penalties[1:]]
+        grids = [grid_of(problem, ratio) for problem, ratio in zip(problems, ratios, strict=True)]
+
+        def fit_fold(fold: Fold, number: int) -> FoldPath:
+            return self._fold_path(data, problems[number], fold, grids[number], ratios[number])
+
+        tasks = [partial(fit_fold, fold, number) for fold in folds for number in range(len(ratios))]
+        paths, lost = side_by_side(tasks, self._settings().n_jobs, self.progress, n_in_cache(data))
+        done = len(paths) // len(ratios)
+        if done == 0:
+            raise DataGone(f"{lost}. No fold of the cross-validation was done: there is nothing to return") from lost
+        paths = paths[: done * len(ratios)]
+        warn_of_shortfalls(type(self).__name__, [one.short for one in paths], f" of the {done} folds")
+        errors = np.array([one.errors for one in paths]).reshape(done, len(ratios), -1).transpose(1, 2, 0)
+        means = errors.mean(axis=2).T
+        row, ratio = np.unravel_index(int(np.argmin(means)), means.shape)  # of equal ones the simplest
+        if not math.isfinite(means[row, ratio]):
+            raise ValueError(
+                f"scoring must give finite numbers in every fold; the best mean score is {-means[row, ratio]:g}, and "
+                "nothing can be chosen by it: use other folds or another score"
+            )
+        strength = self._keep_choice(paths, grids, errors, int(ratio), int(row))
+        chosen = int(np.flatnonzero(grids[ratio] == strength)[0])
+        self._fit_last(
+            weighed, problems[ratio], strength, paths[ratio :: len(ratios)], chosen, (done, len(folds), lost)
+        )
+
+    def _balanced(self, data: Training) -> Training:
+        """Return the data with weights times the factors of the classes, where there are classes."""
+        return data
+
+    def _fold_path(self, data: Training, problem: Any, fold: Fold, grid: Array, ratio: float) -> FoldPath:
+        n_features, parts = data.X.shape[1], {}
+        if self.standardize:  # each fold uses the deviations of the samples that it fits
+            parts["penalty"] = self._penalty(1.0, ratio, n_features, self._scale(data.X, fold.train))
+        train = self._balanced(data._replace(weight=fold.train))
+        found = self._follow(train, changed(problem, sample_weight=train.weight, **parts), grid).complete()
+        coefs, constants = found.coefs.reshape(n_features, -1, grid.size), found.intercepts.reshape(-1, grid.size)
+        missed = shortfall(found, self._units(train.total)[1])
+        flat = coefs.reshape(-1, grid.size)
+        kept = sparse_columns(flat) if coefs.shape[1] == 1 else sparse.csc_array(flat)
+        return FoldPath(self._fold_errors(data, fold, coefs, constants), kept, constants, found.n_iters, missed)
+
+    def _follow(self, train: Training, problem: Any, grid: Array) -> Followed:
+        """Fit the samples of a fold for each strength."""
+        settings = replace(self._settings(), tol=self.tol, n_jobs=threads_here())
+        return follow(problem, self._units(train.total)[0] * grid, settings, intercept=self.fit_intercept)
+
+    def _fit_chosen(self, data: Training, problem: Any, strength: float) -> Any:
+        """Fit all samples."""
+        penalty = problem.penalty.scaled(strength * self._units(data.total)[0])
+        return solve_problem(changed(problem, penalty=penalty), self._settings(), intercept=self.fit_intercept)
+
+    def _fit_last(
+        self, data: Training, problem: Any, strength: float, paths: list[FoldPath], row: int,
+        folds: tuple[int, int, DataGone | None],
+    ) -> None:  # fmt: skip
+        """Fit all samples and keep the solution, or the mean of the folds' where the data are lost."""
+        done, wanted, lost = folds
+        if lost is None:
+            solution, lost = unless_lost(partial(self._fit_chosen, data, problem, strength))
+            if solution is not None:
+                self._keep(solution, self._units(data.total)[1])
+                return
+        coefs = sum(one.coefs[:, [row]].toarray() for one in paths) / done
+        constants = np.mean([one.constants[:, row] for one in paths], axis=0)
+        self._keep_coefs(coefs.reshape(data.X.shape[1], -1), constants)
+        self.certificate_ = UNPROVED
+        warn_of_convergence(
+            f"{lost}. {type(self).__name__} stopped early (unreachable): {done} of {wanted} folds were done, the fit "
+            "to all samples was not. The penalty is chosen by these folds, the coefficients are the mean of theirs, "
+            f"and nothing is proved of them. {ADVICE[Status.UNREACHABLE]}"
+        )
+
+    # ---- folds
 
     def get_metadata_routing(self) -> Any:
         """Return where metadata go, for scikit-learn's metadata routing."""
@@ -105,53 +225,47 @@ class CrossValidated:
                 f"samples; got {short(self.cv)}: {error}"
             ) from error
 
-    def _fit_folds(
-        self, data: Training, folds: list[Fold], n_ratios: int, fit: Callable[[Fold, int], Any]
-    ) -> tuple[list[Any], Folds]:
-        """Return ``fit(fold, number of the ratio)`` of all folds that could be done, fold by fold."""
-        tasks = [partial(fit, fold, number) for fold in folds for number in range(n_ratios)]
-        samples = data.X.shape[0] if data.X.is_local else 0
-        found, lost = side_by_side(tasks, self._settings().n_jobs, self.progress, samples)
-        done = len(found) // n_ratios
-        if lost is not None and done == 0:
-            raise DataGone(f"{lost}. No fold of the cross-validation was done: there is nothing to return") from lost
-        found = found[: done * n_ratios]
-        warn_of_shortfalls(type(self).__name__, [one.short for one in found], f" of the {done} folds")
-        return found, Folds(done, len(folds), lost)
+    # ---- pictures
 
-    def _finish(self, folds: Folds, fit: Callable[[], Any], keep: Callable[[Any], None], keep_mean: Any) -> None:
-        """Fit all samples and keep the solution, or the mean of the folds' where the data are lost."""
-        solution, folds = last_fit(folds, fit)
-        if solution is not None:
-            keep(solution)
-            return
-        keep_mean()
-        warn_of_convergence(
-            f"{folds.lost}. {type(self).__name__} stopped early (unreachable): {folds.done} of {folds.wanted} folds "
-            "were done, the fit to all samples was not. The penalty is chosen by these folds, the coefficients are the "
-            f"mean of theirs, and nothing is proved of them. {ADVICE[Status.UNREACHABLE]}"
-        )
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the cross-validation curve and, below it, the path of the coefficients; return the pair of axes."""
+        import matplotlib.pyplot as plt
+
+        strengths, errors, coefs = vars(self)["_curve"]
+        name = self._strength
+        marks = {"best": getattr(self, f"{name}_best_"), "one standard error": getattr(self, f"{name}_1se_")}
+        if axes is None:
+            axes = plt.figure(figsize=(7.0, 6.4), layout="constrained").subplots(2, 1, sharex=True)
+        curve, lines = axes
+        mean, folds = errors.mean(axis=1), errors.shape[1]
+        spread = errors.std(axis=1, ddof=1) / np.sqrt(folds) if folds > 1 else np.zeros_like(mean)
+        curve.plot(strengths, errors, color="C0", linewidth=0.7, alpha=0.35)
+        curve.plot(strengths, mean, color="C0", label=f"mean of {folds} folds")
+        curve.fill_between(strengths, mean - spread, mean + spread, color="C0", alpha=0.2, linewidth=0.0)
+        largest = np.argsort(abs(coefs).max(axis=1).toarray().ravel())[::-1][:50]
+        lines.plot(strengths, coefs.tocsr()[largest].toarray().T, linewidth=1.0)
+        for number, (label, value) in enumerate(marks.items(), start=1):
+            how = {"color": f"C{number}", "linestyle": "--", "linewidth": 1.2}
+            curve.axvline(value, label=label, **how)
+            lines.axvline(value, **how)
+        curve.set(xscale="log", ylabel=self._measure)
+        lines.set(xscale="log", xlabel=name, ylabel="coefficients, mean over the folds")
+        curve.legend(loc="best", framealpha=0.8)
+        return axes
 
 
-def last_fit(folds: Folds, fit: Callable[[], Result]) -> tuple[Result | None, Folds]:
-    """Return the fit to all samples; None where the data are lost before it has moved from its start."""
-    if folds.lost is not None:
-        return None, folds
+def unless_lost(fit: Callable[[], Any]) -> tuple[Any, DataGone | None]:
+    """Return a solution and None; None and the error where the data are lost before it has moved from its start."""
     with hearing_of_losses() as heard:
         try:
-            found: Any = fit()
+            found = fit()
         except DataGone as error:
-            return None, folds._replace(lost=error)
+            return None, error
     if heard and not found.x.any():
-        return None, folds._replace(lost=heard[0])
+        return None, heard[0]
     if heard:
         tell_of_loss(heard[0], frames_to_the_user())
-    return found, folds
-
-
-def mean_of(values: list[Any]) -> Any:
-    """Return the mean of arrays or sparse matrices."""
-    return sum(values[1:], start=values[0]) / len(values)
+    return found, None
 
 
 def seen_by(cv: Any, X: Any) -> Any:
@@ -171,6 +285,11 @@ def as_fold(train: Array, test: Array, n: int, weight: Array | None) -> Fold:
     if not fold.train.any() or (fold.test_weight is not None and not fold.test_weight.any()):
         raise ValueError("sample_weight is zero for all samples of a fold: use other folds or remove these samples")
     return fold
+
+
+def n_in_cache(data: Training) -> int:
+    """Return the length of the vectors that a fold keeps in the cache that threads share."""
+    return int(data.X.shape[0]) if data.X.is_local else 0
 
 
 def side_by_side(
@@ -218,25 +337,6 @@ def _until(ended: Event, run: Callable[[Any], Result], task: Any) -> Result:
         return run(task)
 
 
-def mean_squares(residuals: Array, weight: Array | None) -> Array:
-    """Return the mean square of residuals over the samples of a fold, which are their first axis.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> mean_squares(np.array([[1.0, 0.0], [3.0, 2.0]]), None)
-    array([5., 2.])
-    """
-    with np.errstate(over="ignore"):
-        squares: Array = np.average(residuals**2, axis=0, weights=weight)
-    if not np.isfinite(squares).all():
-        raise ValueError(
-            "y must not hold such large values: squares of what predictions miss it by overflow float64, the largest "
-            f"is {np.abs(residuals).max():g}"
-        )
-    return squares
-
-
 def simplest_within_one_error(errors: Array, best: int) -> int:
     """Return the first of the rows (simplest first) whose mean error is within one standard error of the best row's.
 
@@ -253,34 +353,9 @@ def simplest_within_one_error(errors: Array, best: int) -> int:
     return int(np.flatnonzero(means <= means[best] + spread)[0])
 
 
-def as_ratios(l1_ratio: Any) -> list[float]:
+def as_ratios(l1_ratio: Any, name: str = "l1_ratio") -> list[float]:
     """Return one number or several in [0, 1] as a list."""
-    ratios: list[float] = as_finite_vector(np.atleast_1d(l1_ratio), "l1_ratio").tolist()
+    ratios: list[float] = as_finite_vector(np.atleast_1d(l1_ratio), name).tolist()
     if not ratios or min(ratios) < 0.0 or max(ratios) > 1.0:
-        raise ValueError(f"l1_ratio must be in [0, 1]; got {l1_ratio!r}")
+        raise ValueError(f"{name} must be in [0, 1]; got {l1_ratio!r}")
     return ratios
-
-
-def plot_cross_validation(
-    strengths: Array, errors: Array, coefs: Any, marks: Mapping[str, float], name: str, measure: str, axes: Any = None
-) -> Any:
-    """Draw errors of all folds with mean and standard error above, coefficients below, on one logarithmic axis."""
-    import matplotlib.pyplot as plt
-
-    if axes is None:
-        axes = plt.figure(figsize=(7.0, 6.4), layout="constrained").subplots(2, 1, sharex=True)
-    curve, lines = axes
-    mean, folds = errors.mean(axis=1), errors.shape[1]
-    spread = errors.std(axis=1, ddof=1) / np.sqrt(folds) if folds > 1 else np.zeros_like(mean)
-    curve.plot(strengths, errors, color="C0", linewidth=0.7, alpha=0.35)
-    curve.plot(strengths, mean, color="C0", label=f"mean of {folds} folds")
-    curve.fill_between(strengths, mean - spread, mean + spread, color="C0", alpha=0.2, linewidth=0.0)
-    largest = np.argsort(abs(coefs).max(axis=1).toarray().ravel())[::-1][: tuning.MOST_LINES]
-    lines.plot(strengths, coefs.tocsr()[largest].toarray().T, linewidth=1.0)
-    for number, (label, value) in enumerate(marks.items(), start=1):
-        for ax in (curve, lines):
-            ax.axvline(value, color=f"C{number}", linestyle="--", linewidth=1.2, label=label if ax is curve else None)
-    curve.set(xscale="log", ylabel=measure)
-    lines.set(xscale="log", xlabel=name, ylabel="coefficients, mean over the folds")
-    curve.legend(loc="best", framealpha=0.8)
-    return axes

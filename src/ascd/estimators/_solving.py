@@ -14,9 +14,10 @@ tolerances until the duality gap is small enough.
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,17 +26,12 @@ from sklearn.utils import assert_all_finite
 
 from ascd._core.checks import Array, unknown_name
 from ascd._core.timing import Stopwatch
-from ascd.engine.minimize import minimize, with_constant
-from ascd.engine.oracles import ORACLES
-from ascd.engine.rules import RULES
-from ascd.estimators._forms import errors_about_x
-from ascd.estimators._tuning import FALL, FALLING, FINEST, LAST_DIGITS, ROUNDS
-from ascd.matrix.base import DataGone
+from ascd.estimators._tuning import FALL, FALLING, FINEST
+from ascd.matrix.base import DataGone, as_block
 from ascd.matrix.columns import UNIT
 from ascd.problem.penalties import L1L2, BoundedL1L2
 from ascd.problem.penalties.blocks import BlockNorm, SparseGroup
 from ascd.problem.problem import Problem
-from ascd.problem.samples import evaluate_samples
 from ascd.problem.terms import cost_of
 from ascd.results.limits import hearing_of_losses, tell_of_loss
 from ascd.results.solution import Solution, Status
@@ -64,34 +60,62 @@ class Settings:
         return isinstance(self.solver, str) and self.solver == "auto"
 
 
+# ---- problems
+
+
 def state_problem(
     X: Any, y: Array, loss: Any, penalty: Any, weight: Array | None, offset: Array | None = None, n_jobs: int = 1
 ) -> Any:
-    """Return the problem of a loss and a penalty on data (``_data``), with errors that name X and y."""
-    with errors_about_x():
-        try:
-            return Problem(X.matrix, y, loss, penalty, weight, offset, n_jobs)
-        except ValueError:
-            if isinstance(X.matrix, np.ndarray) or sparse.issparse(X.matrix):  # scikit-learn's words for nan and inf
-                assert_all_finite(X.matrix, input_name="X")
-            raise
+    """Return the problem of a loss and a penalty on data (``_data``)."""
+    try:
+        problem = Problem(X.matrix, y, loss, penalty, weight, offset, n_jobs)
+    except ValueError:
+        if isinstance(X.matrix, np.ndarray) or sparse.issparse(X.matrix):  # scikit-learn's words for nan and inf
+            assert_all_finite(X.matrix, input_name="X")
+        raise
+    if y.ndim == 1 and len(y) >= 10:  # equal by chance, or an example, where there are fewer samples
+        warn_of_copies(problem, y, getattr(X, "names", None))
+    return problem
+
+
+def warn_of_copies(problem: Any, y: Array, names: Array | None) -> None:
+    """Warn where a column equals the target, of which the model would learn nothing.
+
+    Sums that the problem knows already find the columns to read; labels ±1 may be a column of 0 and 1.
+    """
+    stats, n = problem.column_stats, len(y)
+    is_signed = y[0] * y[0] == 1.0 and bool(np.all(y * y == 1.0))
+    for target in (y, (y > 0.0).astype(float)) if is_signed else (y,):
+        with np.errstate(all="ignore"):
+            size, total = float(target @ target), float(target.sum())
+            is_like = np.abs(stats.plain - size) <= 1e-9 * size  # far beyond the rounding of the sums
+            is_like &= np.abs(stats.total - total) <= 1e-9 * math.sqrt(n * size)
+        if not is_like.any() or np.ptp(target) == 0.0:
+            continue
+        for j in np.flatnonzero(is_like)[:3]:
+            if np.array_equal(as_block(problem.design.take(np.array([j])), n)[:, 0], target):
+                name = f"column {j}" if names is None else f"column {names[j]!r}"
+                message = f"{name} of X equals y: the model predicts the target from itself; leave the column out"
+                warnings.warn(message, stacklevel=frames_to_the_user())
+                return
+
+
+def frames_to_the_user() -> int:
+    """Return the ``stacklevel`` at which a warning, made by the caller, points at the user's own line."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("ascd", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def changed(problem: Any, **parts: Any) -> Any:
-    """Return the problem with other parts on the same matrix, with errors that name X and y."""
+    """Return the problem with other parts on the same matrix."""
     if isinstance(parts.get("penalty"), SparseGroup):
         parts["penalty"] = parts["penalty"].compiled(problem.groups)
-    with errors_about_x():
-        return problem.replace(**parts)
+    return problem.replace(**parts)
 
 
-def scaled_penalty(problem: Any, factor: float) -> Any:
-    """Return the problem's penalty times a number."""
-    return _penalty_of(problem).scaled(factor)
-
-
-def _penalty_of(problem: Any) -> Any:
-    return problem.penalty
+# ---- solutions
 
 
 def solve_problem(
@@ -102,35 +126,27 @@ def solve_problem(
     x0: Array | None = None,
     intercept0: Any = None,
     energy: Energy | None = None,
-    closely: bool = True,
 ) -> Any:
     """Solve by the production solver or by rules of ``minimize``.
 
-    ``energy`` is ½·Σ μ_j w_j² of the coefficients w that a point x stands for, by default x itself; without
-    ``closely`` the gap need not bound their error.
+    ``energy`` is ½·Σ μ_j w_j² of the coefficients w that a point x stands for, by default x itself.
     """
-    if (
-        problem.is_by_coordinate
-        and x0 is not None
-        and not math.isfinite(cost_of(problem.parts.penalty, np.arange(x0.size), x0))
-    ):
+    if x0 is not None and problem.is_by_coordinate and not is_allowed(problem, x0):
         x0 = None  # a warm start that other bounds do not allow
     limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "intercept": intercept, "x0": x0}
     if not settings.is_auto:
         found: Any = minimize_problem(problem, settings, intercept0=intercept0 or 0.0, **limits)
     else:
-        start = intercept0 if intercept else None
-        found = solve(problem, intercept0=start, n_jobs=settings.n_jobs, **limits)
-        energy = energy or energy_of(_penalty_of(problem))
-        if energy is not None and closely:
+        found = solve(problem, intercept0=intercept0 if intercept else None, n_jobs=settings.n_jobs, **limits)
+        energy = energy or energy_of(problem.penalty)
+        if energy is not None:
             found = refined(problem, settings, intercept, found, energy)
-    return in_float32(problem, found, settings)
+    return in_float32(problem, found, settings) if settings.to_float32 else found
 
 
-def certify(problem: Problem, settings: Settings, *, intercept: bool, x0: Array, intercept0: float | None) -> Solution:
-    """Return the point itself as a solution, with its gap."""
-    how: dict[str, Any] = {"intercept": intercept, "intercept0": intercept0, "n_jobs": settings.n_jobs}
-    return solve(problem, settings.tol, x0=x0, max_iter=0, **how)
+def is_allowed(problem: Any, x: Array) -> bool:
+    """Return True for coefficients within the bounds of a penalty by coordinate."""
+    return math.isfinite(cost_of(problem.parts.penalty, np.arange(x.size), x))
 
 
 def solve_in_turn(solvers: Iterable[Callable[[Settings], Any]], settings: Settings) -> list[Any]:
@@ -146,22 +162,15 @@ def solve_in_turn(solvers: Iterable[Callable[[Settings], Any]], settings: Settin
     return solutions
 
 
-# ---- the precision of coefficients
-
-
-def curvatures(penalty: Any) -> Any:
-    """Return the μ_j of a penalty ½·Σ μ_j x_j², within bounds or not; None where it is not of this kind."""
-    if isinstance(penalty, BlockNorm) and not (np.any(penalty.group) or np.any(penalty.l1)):
-        return np.asarray(penalty.ridge)[:, None]
-    if not isinstance(penalty, L1L2 | BoundedL1L2) or np.any(penalty.l1):
-        return None
-    return penalty.l2 * penalty.weights
-
-
 def energy_of(penalty: Any) -> Energy | None:
     """Return ½·Σ μ_j x_j² as a function of x; None where the penalty has kinks or nothing is penalised."""
-    mu = curvatures(penalty)
-    return None if mu is None or not np.any(mu) else lambda x: 0.5 * float(np.sum(mu * x**2))
+    if isinstance(penalty, L1L2 | BoundedL1L2) and not np.any(penalty.l1):
+        mu = penalty.l2 * penalty.weights
+    elif isinstance(penalty, BlockNorm) and not (np.any(penalty.group) or np.any(penalty.l1)):
+        mu = np.asarray(penalty.ridge)[:, None]
+    else:
+        return None
+    return (lambda x: 0.5 * float(np.sum(mu * x**2))) if np.any(mu) else None
 
 
 def refined(problem: Any, settings: Settings, intercept: bool, found: Any, energy: Energy) -> Any:
@@ -173,7 +182,7 @@ def refined(problem: Any, settings: Settings, intercept: bool, found: Any, energ
             break
         tol = max(FINEST, min(FALL * tol, wanted / zero))
         start = {"x0": found.x, "intercept0": found.intercept if intercept else None}
-        limits = {"max_iter": min(ROUNDS, settings.max_iter - found.n_iter), "n_jobs": settings.n_jobs}
+        limits = {"max_iter": min(25, settings.max_iter - found.n_iter), "n_jobs": settings.n_jobs}
         try:
             finer = solve(problem, tol, intercept=intercept, **start, **limits)
         except KeyboardInterrupt:  # the certificate of the point so far is known
@@ -188,30 +197,6 @@ def refined(problem: Any, settings: Settings, intercept: bool, found: Any, energ
     return found
 
 
-def polished(problem: Any, settings: Settings, *, intercept: bool, x0: Array | None, intercept0: Any) -> Any:
-    """Solve to the limits of float64: one round at a time, until one leaves every coefficient where it was.
-
-    A tolerance below the rounding errors is never met, and the solver would continue to its last round.
-    """
-    if not settings.is_auto:
-        return solve_problem(problem, settings, intercept=intercept, x0=x0, intercept0=intercept0, closely=False)
-    limited = replace(settings, max_iter=min(1, settings.max_iter))
-    one_round = partial(solve_problem, problem, limited, intercept=intercept, closely=False)
-    found = one_round(x0=x0, intercept0=intercept0)
-    while found.status is Status.ITERATION_LIMIT and found.n_iter < settings.max_iter:
-        try:
-            finer = one_round(x0=found.x, intercept0=found.intercept)
-        except (KeyboardInterrupt, DataGone) as error:  # the certificate of the point so far is known
-            is_lost = isinstance(error, DataGone)
-            return replace(found, status=Status.UNREACHABLE if is_lost else Status.INTERRUPTED)
-        before, after = np.append(found.x, found.intercept), np.append(finer.x, finer.intercept)
-        stays = bool(np.all(np.abs(after - before) <= LAST_DIGITS * np.abs(before)))
-        found = added(found, finer, finer)
-        if stays:
-            break
-    return found
-
-
 def added(first: Any, second: Any, best: Any) -> Any:
     """Return the best of two solutions with the work of both."""
     names = ("n_iter", "reads", "seconds", "compile_seconds")
@@ -222,9 +207,7 @@ def added(first: Any, second: Any, best: Any) -> Any:
 
 
 def in_float32(problem: Any, found: Any, settings: Settings) -> Any:
-    """Return the solution in float32 where that is asked for; without the data nothing is proved of it."""
-    if not settings.to_float32:
-        return found
+    """Return the solution in float32; without the data nothing is proved of it."""
     status = found.status
     try:
         if status is not Status.UNREACHABLE:
@@ -248,9 +231,8 @@ def rounded(problem: Any, found: Any, tol: float) -> Any:
     is_beyond = not (np.isfinite(x).all() and np.isfinite(constant).all())  # float32's range: float64 stays
     if is_beyond or (np.array_equal(x, found.x) and np.array_equal(constant, found.intercept)):
         return found
-    (before, error), (value, off) = (
-        objective_at(problem, *point) for point in ((found.x, found.intercept), (x, constant))
-    )
+    before, error = objective_at(problem, found.x, found.intercept)
+    value, off = objective_at(problem, x, constant)
     gap = found.gap + max(0.0, value - before) + error + off
     is_missed = gap > tol * found.zero_objective and found.status is Status.CONVERGED
     intercept: Any = float(constant) if np.ndim(constant) == 0 else constant
@@ -264,56 +246,32 @@ def nearest_float32(problem: Any, x: Array) -> Array:
     wide = nearest.astype(np.float64)
     if not problem.is_by_coordinate:
         return wide
-    penalty, everything = problem.parts.penalty, np.arange(x.size)
-    if math.isfinite(cost_of(penalty, everything, wide)):
+    if is_allowed(problem, wide):
         return wide
+    penalty, everything = problem.parts.penalty, np.arange(x.size)
     costs = [cost_of(penalty, everything[j : j + 1], wide[j : j + 1]) for j in everything]
     return np.where(np.isfinite(costs), nearest, np.nextafter(nearest, np.float32(0.0))).astype(np.float64)
 
 
 def objective_at(problem: Any, x: Array, constant: Any) -> tuple[float, float]:
-    """Return F(x, c) and a bound on its rounding error: of the sum, and of Ax + c."""
-    if not problem.is_by_coordinate:
-        return _block_objective_at(problem, x, constant)
-    parts, predictor, raw_gradient = problem.parts, problem.image(x) + constant, np.empty(problem.n_samples)
-    loss, _ = evaluate_samples(parts.sample, parts.loss, predictor, raw_gradient, np.empty(predictor.size), None)
-    cost = cost_of(parts.penalty, np.arange(x.size), x)
-    weights = np.sqrt(np.broadcast_to(parts.sample.weight, predictor.shape))
-    scaled = np.divide(raw_gradient, weights, out=np.zeros(predictor.size), where=weights > 0.0)
-    size = float(np.abs(x) @ parts.norm) + abs(constant) * float(np.linalg.norm(weights))
-    error = (problem.n_samples + 16.0) * (abs(loss) + abs(cost)) + (x.size + 4.0) * float(np.linalg.norm(scaled)) * size
-    if not parts.loss.is_quadratic():  # a loss is itself a difference: exp(z) − y·z, say
-        targets, predictions = problem.stated.sizes(predictor)
-        error += 16.0 * float(weights**2 @ ((1.0 + targets) * (1.0 + predictions)))
-    return float(loss + cost), 2.0 * UNIT * error
-
-
-def _block_objective_at(problem: Any, x: Array, constant: Any) -> tuple[float, float]:
-    value, total = problem.objective(x, constant), float(problem.weight.sum())
-    norms = float(np.abs(problem.as_point(x, "x")).sum(axis=1) @ problem.norm[problem.groups.order])
-    size = norms + float(np.abs(constant).sum()) * math.sqrt(total)
-    is_quadratic = problem.loss.is_quadratic
-    steepest = math.sqrt(2.0 * value) if is_quadratic else math.sqrt(2.0 * total)
-    error = (problem.n_samples * problem.n_outputs + 16.0) * abs(value)
-    error += (problem.n_features + 4.0) * steepest * size
-    error += 0.0 if is_quadratic else 8.0 * math.sqrt(total) * (math.sqrt(total) + size)
-    return value, 2.0 * UNIT * error
+    """Return F(x, c) and a bound on its rounding error: of the sums, and of Ax + c."""
+    value, predictor, gradient = problem.evaluate(x, constant)
+    cost, n = problem.cost(problem.as_point(x, "x")), problem.n_samples
+    root = np.sqrt(problem.weight)[:, None]
+    gradient, predictor = gradient.reshape(n, -1), predictor.reshape(n, -1)
+    scaled = np.divide(gradient, root, out=np.zeros(gradient.shape), where=root > 0.0)
+    size = float(np.abs(x).reshape(len(x), -1).sum(axis=1) @ problem.norm)
+    size += float(np.sum(np.abs(constant))) * float(np.linalg.norm(root))
+    error = (gradient.size + 16.0) * (abs(value - cost) + abs(cost))
+    error += (len(x) + 4.0) * float(np.linalg.norm(scaled)) * size
+    if not problem.loss.is_quadratic:  # a loss is itself a difference: exp(z) − y·z, say
+        largest = np.abs(predictor).max(axis=1)
+        targets, predictions = problem.stated.sizes(largest if gradient.shape[1] > 1 else predictor[:, 0])
+        error += 16.0 * float(problem.weight @ ((1.0 + targets) * (1.0 + predictions)))
+    return float(value), 2.0 * UNIT * error
 
 
 # ---- rules of the paper
-
-
-def as_parts(solver: Any) -> dict[str, Any]:
-    """Return names of rules and dictionaries of parts as the arguments of ``minimize``."""
-    parts = {"rule": solver} if isinstance(solver, str) else dict(solver)
-    for name in parts:
-        if name not in PARTS:
-            raise unknown_name(name, "part in solver", PARTS)
-    if isinstance(parts.get("rule"), str) and parts["rule"] not in RULES:
-        raise unknown_name(parts["rule"], "solver", ["auto", *RULES])
-    if isinstance(parts.get("oracle"), str) and parts["oracle"] not in ORACLES:
-        raise unknown_name(parts["oracle"], "oracle", ORACLES)
-    return parts
 
 
 def minimize_problem(
@@ -327,10 +285,11 @@ def minimize_problem(
     intercept0: float,
 ) -> Solution:
     """Solve by ``minimize`` with ``max_iter`` epochs at most; an intercept is one more coordinate without penalty."""
-    parts, stopwatch = as_parts(settings.solver), Stopwatch()
-    state = settings.random_state
-    seed = state.randint(np.iinfo(np.int32).max) if isinstance(state, np.random.RandomState) else state
+    from ascd.engine.minimize import minimize, with_constant
+
+    parts, stopwatch, state = as_parts(settings.solver), Stopwatch(), settings.random_state
     _check_for_rules(problem, settings.solver)
+    seed = state.randint(np.iinfo(np.int32).max) if isinstance(state, np.random.RandomState) else state
     extended = with_constant(problem) if intercept else problem
     zero = as_reference(problem, State(problem, np.zeros((problem.n_features, 1)), intercept, np.zeros(1)))
     start = None if x0 is None else np.append(x0, intercept0) if intercept else np.asarray(x0, dtype=float)
@@ -353,6 +312,22 @@ def minimize_problem(
         n_iter=max(1, math.ceil(steps / extended.n_features)), reads=reads, seconds=seconds,
         compile_seconds=stopwatch.compile_seconds,
     )  # fmt: skip
+
+
+def as_parts(solver: Any) -> dict[str, Any]:
+    """Return names of rules and dictionaries of parts as the arguments of ``minimize``."""
+    from ascd.engine.oracles import ORACLES
+    from ascd.engine.rules import RULES
+
+    parts = {"rule": solver} if isinstance(solver, str) else dict(solver)
+    for name in parts:
+        if name not in PARTS:
+            raise unknown_name(name, "part in solver", PARTS)
+    if isinstance(parts.get("rule"), str) and parts["rule"] not in RULES:
+        raise unknown_name(parts["rule"], "solver", ["auto", *RULES])
+    if isinstance(parts.get("oracle"), str) and parts["oracle"] not in ORACLES:
+        raise unknown_name(parts["oracle"], "oracle", ORACLES)
+    return parts
 
 
 def _check_for_rules(problem: Any, solver: Any) -> None:
@@ -383,40 +358,48 @@ class Followed(NamedTuple):
     status: Status
     lost: DataGone | None = None
 
-    @property
-    def is_short(self) -> Array:
-        """True for fits with a gap above the tolerance; none where first-order conditions are met."""
-        return (not self.status.is_answer) & ~(self.gaps <= self.tolerance)
-
     def complete(self) -> Followed:
         """Return this, or raise the error of data that were lost."""
         if self.lost is not None:
             raise self.lost
         return self
 
-    @classmethod
-    def of(cls, solutions: list[Any], tol: float) -> Followed:
-        """Gather the solutions of single fits."""
-        return cls(
-            coefs=np.stack([one.x for one in solutions], axis=-1),
-            intercepts=np.stack([np.asarray(one.intercept) for one in solutions], axis=-1),
-            gaps=np.array([one.gap for one in solutions]),
-            n_iters=np.array([one.n_iter for one in solutions]),
-            tolerance=tol * max(one.zero_objective for one in solutions),
-            status=Status.of_all(one.status for one in solutions),
-        )
-
-    @classmethod
-    def none(cls, shape: tuple[int, ...], intercepts: Array) -> Followed:
-        """Return fits of zero coefficients, for which nothing had to be solved."""
-        zero = np.zeros(shape[-1])
-        return cls(np.zeros(shape), intercepts, zero, zero.astype(int), 0.0, Status.CONVERGED)
-
 
 def follow(problem: Any, factors: Array, settings: Settings, *, intercept: bool, x0: Array | None = None) -> Followed:
     """Fit the problem with its penalty times each of the falling factors, each started from the one before."""
-    steps = _along_path if settings.is_auto else _along_fits
-    return followed(lambda: steps(problem, factors, settings, intercept, x0), len(factors))
+    if settings.is_auto:
+        how: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "n_jobs": settings.n_jobs}
+
+        def steps() -> Followed:
+            found = path(problem, alphas=factors, intercept=intercept, x0=x0, early_stop=False, **how)
+            tolerance = settings.tol * found.zero_objective
+            return Followed(found.coefs, found.intercepts, found.gaps, found.n_iters, tolerance, found.status)
+
+        return followed(steps, len(factors))
+
+    def fit(factor: float, before: Any) -> Any:
+        start = (x0, 0.0) if before is None else (before.x, before.intercept)
+        one = problem.replace(penalty=problem.penalty.scaled(factor))
+        return solve_problem(one, settings, intercept=intercept, x0=start[0], intercept0=start[1])
+
+    return followed(lambda: one_by_one(fit, factors, settings.tol), len(factors))
+
+
+def one_by_one(fit: Callable[[float, Any], Any], factors: Array, tol: float) -> Followed:
+    """Gather ``fit(factor, the solution before)`` for all factors, or those until an interrupt or a loss of data."""
+    solutions: list[Any] = []
+    for factor in factors:
+        solutions.append(fit(float(factor), solutions[-1] if solutions else None))
+        if solutions[-1].status in (Status.INTERRUPTED, Status.UNREACHABLE):
+            break
+    return Followed(
+        coefs=np.stack([one.x for one in solutions], axis=-1),
+        intercepts=np.stack([np.asarray(one.intercept) for one in solutions], axis=-1),
+        gaps=np.array([one.gap for one in solutions]),
+        n_iters=np.array([one.n_iter for one in solutions]),
+        tolerance=tol * max(one.zero_objective for one in solutions),
+        status=Status.of_all(one.status for one in solutions),
+    )
 
 
 def followed(steps: Callable[[], Followed], count: int) -> Followed:
@@ -433,25 +416,6 @@ def followed(steps: Callable[[], Followed], count: int) -> Followed:
             "input data may contain large values and need to be preprocessed."
         )
     return found
-
-
-def _along_path(problem: Any, factors: Array, settings: Settings, intercept: bool, x0: Array | None) -> Followed:
-    how: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "n_jobs": settings.n_jobs}
-    found = path(problem, alphas=factors, intercept=intercept, x0=x0, early_stop=False, **how)
-    tolerance = settings.tol * found.zero_objective
-    return Followed(found.coefs, found.intercepts, found.gaps, found.n_iters, tolerance, found.status)
-
-
-def _along_fits(problem: Any, factors: Array, settings: Settings, intercept: bool, x0: Array | None) -> Followed:
-    solutions: list[Any] = []
-    constant = 0.0
-    for factor in factors:
-        one = problem.replace(penalty=scaled_penalty(problem, float(factor)))
-        solutions.append(solve_problem(one, settings, intercept=intercept, x0=x0, intercept0=constant))
-        if solutions[-1].status is Status.INTERRUPTED:
-            break
-        x0, constant = solutions[-1].x, solutions[-1].intercept
-    return Followed.of(solutions, settings.tol)
 
 
 def largest_factor(problem: Any, *, intercept: bool, n_jobs: int) -> float:

@@ -16,13 +16,14 @@ all d_j of the group are equal, and its prox has no closed form.
 
 from __future__ import annotations
 
+import math
 from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ascd._core.checks import Array, as_parameter
-from ascd.estimators._base import PenalisedRegressor, finite_strength
+from ascd.estimators._base import TOO_STRONG, PenalisedRegressor
 from ascd.estimators._data import Training
 from ascd.estimators._parameters import UNIT_INTERVAL, Parameter, estimator
 from ascd.problem.penalties.blocks import BlockNorm, SparseGroup
@@ -68,18 +69,17 @@ class SparseGroupLasso(PenalisedRegressor):
     }  # fmt: skip
 
     def _scale(self, X: Any, weight: Array | None) -> Array | None:
-        if self.standardize:
-            name = type(self).__name__
-            raise ValueError(
-                f"standardize must be False for {name}; got True: the deviations of features in a group are no weights "
-                f"of its norm. make_pipeline(StandardScaler(with_mean=False), {name}(...)) scales a copy of the "
-                "features"
-            )
-        return None
+        name = type(self).__name__
+        raise ValueError(
+            f"standardize must be False for {name}; got True: the deviations of features in a group are no weights of "
+            f"its norm. make_pipeline(StandardScaler(with_mean=False), {name}(...)) scales a copy of the features"
+        )
 
     def _penalty(self, strength: float, ratio: float, n_features: int, scale: Array | None) -> Any:
-        strength, options = finite_strength(strength), {"weights": self.weights, "positive": bool(self.positive)}
-        return SparseGroup(ratio * strength, (1.0 - ratio) * strength, self.groups, **options)
+        if not math.isfinite(strength):
+            raise ValueError(TOO_STRONG)
+        parts = (ratio * strength, (1.0 - ratio) * strength)
+        return SparseGroup(*parts, self.groups, weights=self.weights, positive=bool(self.positive))
 
 
 @estimator
@@ -93,7 +93,7 @@ class GroupLasso(SparseGroupLasso):
     >>> import numpy as np
     >>> from ascd import GroupLasso
     >>> X = np.random.default_rng(0).standard_normal((40, 6))
-    >>> model = GroupLasso(alpha=0.2, groups=[[0, 3], [1, 4], [2, 5]]).fit(X, X[:, 0])
+    >>> model = GroupLasso(alpha=0.2, groups=[[0, 3], [1, 4], [2, 5]]).fit(X, 2.0 * X[:, 0])
     >>> np.flatnonzero(model.coef_).tolist()
     [0, 3]
     """
@@ -153,7 +153,7 @@ class MultiTaskElasticNet(PenalisedRegressor):
         kinks, curvatures = ratio * strength * factors * length, (1.0 - ratio) * strength * length**2
         return BlockNorm(kinks, np.zeros(n_features), curvatures, False)
 
-    def _keep(self, solution: Any, unit: float) -> None:
+    def _keep(self, solution: Any, unit: float = 1.0) -> None:
         super()._keep(solution, unit)
         self.eps_ = self.certificate_.tolerance
 

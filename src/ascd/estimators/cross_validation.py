@@ -1,15 +1,10 @@
-"""Regressions with alpha (and l1_ratio) chosen by cross-validation.
-
-``PathCV`` works for every regressor that states a problem: a path of alphas on each fold, the errors of its predictions
-for the samples left out, and one fit to all samples with the chosen alpha.
-"""
+"""Regressions with alpha (and l1_ratio) chosen by cross-validation: ``_folds`` with a grid of alphas."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -17,28 +12,17 @@ from sklearn.utils._param_validation import StrOptions
 
 from ascd._core.checks import Array
 from ascd._core.threads import threads_here
-from ascd.estimators._base import LinearRegressor
-from ascd.estimators._certificate import UNPROVED
-from ascd.estimators._data import Training, sparse_columns
-from ascd.estimators._folds import (
-    CrossValidated,
-    Fold,
-    as_ratios,
-    mean_of,
-    mean_squares,
-    plot_cross_validation,
-    simplest_within_one_error,
-)
-from ascd.estimators._forms import fit_method
+from ascd.estimators._base import UNPROVED, LinearRegressor
+from ascd.estimators._data import Training, fit_method
+from ascd.estimators._folds import CrossValidated, Fold, FoldPath, as_ratios, simplest_within_one_error
 from ascd.estimators._parameters import RATIOS, Parameter, estimator
-from ascd.estimators._solving import Followed, changed, follow, followed, scaled_penalty, solve_problem
+from ascd.estimators._solving import Followed, followed, one_by_one
 from ascd.estimators._tuning import DECADES
 from ascd.estimators.block_models import GroupLasso, MultiTaskElasticNet, MultiTaskLasso, SparseGroupLasso
 from ascd.estimators.huber import HuberRegressor
 from ascd.estimators.least_squares import ElasticNet, Lasso
-from ascd.estimators.paths import Shortfall, alpha_grid, lasso_path, shortfall
+from ascd.estimators.paths import alpha_grid, lasso_path
 from ascd.estimators.poisson import PoissonRegressor, half_deviance
-from ascd.results.solution import Status
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -48,30 +32,18 @@ PRECOMPUTE = Parameter(
 )
 
 
-class FoldPath(NamedTuple):
-    """One fold's path: an error and coefficients for each alpha, and how many fits missed ``tol``.
-
-    ``fits`` and ``constants`` are those of the model; ``coefs`` their norms over the targets where there are several.
-    """
-
-    errors: Array
-    coefs: Any
-    short: Shortfall
-    fits: Any
-    constants: Array
-
-
 @estimator
 class PathCV(CrossValidated, LinearRegressor):
     """A path of alphas on every fold, one fit with the best."""
 
     eps: float = 1e-3
     alphas: Any = 100
+    alpha: ClassVar[float] = 1.0
+    warm_start: ClassVar[bool] = False  # type: ignore[misc]
 
     l1_ratio = 1.0
-    #: The attribute that holds the errors of the folds, and its name in pictures.
+    #: The attribute that holds the errors of the folds.
     _error_path: ClassVar[str] = "mse_path_"
-    _measure: ClassVar[str] = "mean squared error"
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
@@ -91,99 +63,64 @@ class PathCV(CrossValidated, LinearRegressor):
         -------
         self
         """
-        self._cross_validate(self._read(X, y, sample_weight), params)
+        self._choose_alpha(self._read(X, y, sample_weight), params)
         return self
 
-    def _cross_validate(self, data: Training, params: dict[str, Any]) -> None:
-        folds, ratios, n_features = self._folds(data, data.y, params), as_ratios(self.l1_ratio), data.X.shape[1]
-        scale, (factor, unit) = self._scale(data.X, data.weight), self._units(data.total)
-        penalties = [self._penalty(1.0, ratio, n_features, scale) for ratio in ratios]
-        first = self._state(data, penalties[0])
-        problems = [first, *(changed(first, penalty=penalty) for penalty in penalties[1:])]
-        how = {"intercept": self.fit_intercept, "n_jobs": self._settings().n_jobs}
-        grids = [
-            alpha_grid(problem, self.alphas, self.eps, factor, self._grid_ratio(ratio), **how)
-            for problem, ratio in zip(problems, ratios, strict=True)
-        ]
+    def _choose_alpha(self, data: Training, params: dict[str, Any]) -> None:
+        self._shape, ratios, factor = data.y.shape[1:], as_ratios(self.l1_ratio), self._units(data.total)[0]
+        n_jobs = self._settings().n_jobs
 
-        def fit_fold(fold: Fold, number: int) -> FoldPath:
-            return self._fold_path(data, problems[number], fold, grids[number], ratios[number])
+        def grid_of(problem: Any, ratio: float) -> Array:
+            grid = (self.alphas, self.eps, factor, self._grid_ratio(ratio))
+            return alpha_grid(problem, *grid, intercept=self.fit_intercept, n_jobs=n_jobs)
 
-        found, done = self._fit_folds(data, folds, len(ratios), fit_fold)
-        best = self._choose(found, ratios, grids)
-        refit = partial(self._fit_chosen, data, problems[best], self.alpha_)
-        keep_mean = partial(self._keep_mean, found[best :: len(ratios)], data.y.shape)
-        self._finish(done, refit, lambda solution: self._keep(solution, unit), keep_mean)
+        self._cross_validate(data, data.y, params, ratios, grid_of)
 
     def _grid_ratio(self, ratio: float) -> float:
         """Return the share of the penalty that gives zero coefficients where it is strong."""
         return ratio
 
-    def _fold_path(self, data: Training, problem: Any, fold: Fold, alphas: Array, ratio: float) -> FoldPath:
-        n_features, parts = data.X.shape[1], {"sample_weight": fold.train}
-        if self.standardize:  # each fold uses the deviations of the samples that it fits
-            parts["penalty"] = self._penalty(1.0, ratio, n_features, self._scale(data.X, fold.train))
-        train = data._replace(weight=fold.train)
-        found = self._follow(train, changed(problem, **parts), alphas).complete()
-        coefs = found.coefs.reshape(n_features, -1, alphas.size)
-        constants = found.intercepts.reshape(-1, alphas.size)
+    def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
         predict = data.X.predictor(fold.test, np.flatnonzero(coefs.any(axis=(1, 2))))
-        known = 0.0 if data.offset is None else data.offset[fold.test, None]
         if data.y.ndim == 1:
-            z = predict(coefs[:, 0]) + constants + known
-            errors = self._errors(data.y[fold.test, None], z, fold.test_weight)
-            shown = fits = sparse_columns(coefs[:, 0])
-        else:  # one alpha at a time: predictions of all would need much memory
-            rows = (predict(coefs[..., k]) + constants[:, k] for k in range(alphas.size))
-            errors = np.array([self._errors(data.y[fold.test], z, fold.test_weight).mean() for z in rows])
-            shown = sparse.csc_array(np.hypot.reduce(coefs, axis=1))  # squares may overflow
-            fits = sparse.csc_array(coefs.reshape(-1, alphas.size))
-        return FoldPath(errors, shown, shortfall(found, self._units(train.total)[1]), fits, constants)
-
-    def _follow(self, train: Training, problem: Any, alphas: Array) -> Followed:
-        """Fit the samples of a fold for each alpha."""
-        settings = replace(self._settings(), n_jobs=threads_here())
-        return follow(problem, self._units(train.total)[0] * alphas, settings, intercept=self.fit_intercept)
-
-    def _fit_chosen(self, data: Training, problem: Any, alpha: float) -> Any:
-        """Fit all samples."""
-        penalty = scaled_penalty(problem, alpha * self._units(data.total)[0])
-        return solve_problem(changed(problem, penalty=penalty), self._settings(), intercept=self.fit_intercept)
+            known = 0.0 if data.offset is None else data.offset[fold.test, None]
+            return self._errors(data.y[fold.test, None], predict(coefs[:, 0]) + constants + known, fold.test_weight)
+        # one alpha at a time: predictions of all would need much memory
+        rows = (predict(coefs[..., k]) + constants[:, k] for k in range(constants.shape[1]))
+        return np.array([self._errors(data.y[fold.test], z, fold.test_weight).mean() for z in rows])
 
     def _errors(self, y: Array, z: Array, weight: Array | None) -> Array:
         """Return the errors of linear predictors, a column for each fit."""
-        return mean_squares(z - y, weight)
+        with np.errstate(over="ignore"):
+            squares: Array = np.average((z - y) ** 2, axis=0, weights=weight)
+        if not np.isfinite(squares).all():
+            raise ValueError(
+                "y must not hold such large values: squares of what predictions miss it by overflow float64, the "
+                f"largest is {np.abs(z - y).max():g}"
+            )
+        return squares
 
-    def _choose(self, found: list[FoldPath], ratios: list[float], grids: list[Array]) -> int:
-        errors = np.array([one.errors for one in found]).reshape(-1, len(ratios), grids[0].size).transpose(1, 2, 0)
-        means = errors.mean(axis=2)
-        best = int(np.argmin(means.min(axis=1)))
-        row = int(np.argmin(means[best]))
+    def _keep_choice(self, paths: list[FoldPath], grids: list[Array], errors: Array, ratio: int, row: int) -> float:
+        ratios = as_ratios(self.l1_ratio)
         setattr(self, self._error_path, np.squeeze(errors))
         self.alphas_ = grids[0] if len(ratios) == 1 or not isinstance(self.alphas, Integral) else np.array(grids)
-        self.alpha_best_ = float(grids[best][row])
-        self.alpha_1se_ = float(grids[best][simplest_within_one_error(errors[best], row)])
+        self.alpha_best_ = float(grids[ratio][row])
+        self.alpha_1se_ = float(grids[ratio][simplest_within_one_error(errors[ratio], row)])
         self.alpha_ = self.alpha_1se_ if self.choose == "1se" else self.alpha_best_
-        self.coef_path_ = sparse.csc_matrix(mean_of([one.coefs for one in found[best :: len(ratios)]]))
-        self._chosen = (grids[best], errors[best])
+        fits = [one.coefs for one in paths[ratio :: len(ratios)]]
+        if self._shape:  # norms over the targets
+            dense = [one.toarray().reshape(-1, *self._shape, grids[ratio].size) for one in fits]
+            fits = [sparse.csc_array(np.hypot.reduce(one, axis=1)) for one in dense]  # squares may overflow
+        self.coef_path_ = sparse.csc_matrix(sum(fits[1:], start=fits[0]) / len(fits))
+        self._curve = (grids[ratio], errors[ratio], self.coef_path_)
         if "l1_ratio" in self._get_param_names():
-            self.l1_ratio_ = ratios[best]
-        return best
+            self.l1_ratio_ = ratios[ratio]
+        return self.alpha_
 
-    def _keep_mean(self, folds: list[FoldPath], shape: tuple[int, ...]) -> None:
-        """Keep the mean of the folds' models for ``alpha_``; ``shape`` is that of the target."""
-        row = int(np.flatnonzero(self._chosen[0] == self.alpha_)[0])
-        coefs = mean_of([one.fits for one in folds])[:, [row]].toarray().reshape(-1, *shape[1:])
-        constants = mean_of([one.constants for one in folds])[:, row]
-        self.coef_, self.intercept_ = np.asfortranarray(coefs.T), constants if len(shape) > 1 else float(constants[0])
-        self.intercept_ = self.intercept_ if self.fit_intercept else 0.0
-        self.n_iter_, self.dual_gap_, self.certificate_ = UNPROVED.n_iter, UNPROVED.gap, UNPROVED
-
-    def plot(self, axes: Any = None) -> Any:
-        """Draw the cross-validation curve and, below it, the path of the coefficients; return the pair of axes."""
-        alphas, errors = self._chosen
-        marks = {"best": self.alpha_best_, "one standard error": self.alpha_1se_}
-        return plot_cross_validation(alphas, errors, self.coef_path_, marks, "alpha", self._measure, axes)
+    def _keep_coefs(self, coefs: Array, constants: Array) -> None:
+        self.coef_ = np.asfortranarray(coefs.T) if self._shape else coefs[:, 0]
+        self.intercept_ = (constants if self._shape else float(constants[0])) if self.fit_intercept else 0.0
+        self.n_iter_, self.dual_gap_ = UNPROVED.n_iter, UNPROVED.gap
 
 
 @estimator
@@ -213,8 +150,6 @@ class ElasticNetCV(PathCV, ElasticNet):  # type: ignore[misc]
     l1_ratio: Any = 0.5
     precompute: Any = "auto"
     verbose: Any = 0
-    alpha: ClassVar[float] = 1.0  # type: ignore[misc]
-    warm_start: ClassVar[bool] = False  # type: ignore[misc]
 
     _own: ClassVar[dict[str, Parameter]] = {"l1_ratio": RATIOS, "precompute": PRECOMPUTE}
 
@@ -272,8 +207,6 @@ class SparseGroupLassoCV(PathCV, SparseGroupLasso):
     """
 
     l1_ratio: Any = 0.5
-    alpha: ClassVar[float] = 1.0  # type: ignore[misc]
-    warm_start: ClassVar[bool] = False  # type: ignore[misc]
 
     _own: ClassVar[dict[str, Parameter]] = {"l1_ratio": RATIOS}
 
@@ -326,14 +259,12 @@ class MultiTaskElasticNetCV(PathCV, MultiTaskElasticNet):
 
     l1_ratio: Any = 0.5
     verbose: Any = 0
-    alpha: ClassVar[float] = 1.0  # type: ignore[misc]
-    warm_start: ClassVar[bool] = False  # type: ignore[misc]
 
     _own: ClassVar[dict[str, Parameter]] = {"l1_ratio": RATIOS}
 
-    def _keep_mean(self, folds: list[FoldPath], shape: tuple[int, ...]) -> None:
-        super()._keep_mean(folds, shape)
-        self.eps_ = self.certificate_.tolerance
+    def _keep_coefs(self, coefs: Array, constants: Array) -> None:
+        super()._keep_coefs(coefs, constants)
+        self.eps_ = UNPROVED.tolerance
 
 
 @estimator
@@ -375,8 +306,6 @@ class PoissonRegressorCV(PathCV, PoissonRegressor):
 
     alphas: Any = DECADES
     l1_ratio: Any = 0.0
-    alpha: ClassVar[float] = 1.0  # type: ignore[misc]
-    warm_start: ClassVar[bool] = False  # type: ignore[misc]
 
     _error_path, _measure = "deviance_path_", "half the mean deviance"
     _own: ClassVar[dict[str, Parameter]] = {"l1_ratio": RATIOS}
@@ -384,7 +313,7 @@ class PoissonRegressorCV(PathCV, PoissonRegressor):
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, **params: Any) -> Self:
         """Choose alpha and fit all samples with it; ``offset`` as in ``PoissonRegressor``."""
-        self._cross_validate(self._read(X, y, sample_weight, offset), params)
+        self._choose_alpha(self._read(X, y, sample_weight, offset), params)
         return self
 
     def _errors(self, y: Array, z: Array, weight: Array | None) -> Array:
@@ -411,8 +340,6 @@ class HuberRegressorCV(PathCV, HuberRegressor):
     """
 
     alphas: Any = DECADES
-    alpha: ClassVar[float] = 1.0  # type: ignore[misc]
-    warm_start: ClassVar[bool] = False  # type: ignore[misc]
 
     l1_ratio = 0.0
     _error_path, _measure = "mae_path_", "mean absolute error"
@@ -420,23 +347,17 @@ class HuberRegressorCV(PathCV, HuberRegressor):
     def _units(self, total: float) -> tuple[float, float]:
         return 1.0, 1.0
 
-    def _follow(self, train: Training, problem: Any, alphas: Array) -> Followed:
-        settings, count = replace(self._settings(), n_jobs=threads_here()), len(alphas)
+    def _follow(self, train: Training, problem: Any, grid: Array) -> Followed:
+        settings = replace(self._settings(), n_jobs=threads_here())
 
-        def fits() -> Followed:
-            solutions: list[Any] = []
-            start: Any = (None, None, None)
-            for alpha in alphas:
-                solutions.append(self._fit_scale(train, problem, float(alpha), settings, start))
-                if solutions[-1].status in (Status.INTERRUPTED, Status.UNREACHABLE):
-                    break
-                start = (solutions[-1].x, solutions[-1].intercept, solutions[-1].scale)
-            return Followed.of(solutions, settings.tol)
+        def fit(alpha: float, before: Any) -> Any:
+            start = (None, None, None) if before is None else (before.x, before.intercept, before.scale)
+            return self._fit_scale(train, problem, alpha, settings, start)
 
-        return followed(fits, count)
+        return followed(lambda: one_by_one(fit, grid, settings.tol), len(grid))
 
-    def _fit_chosen(self, data: Training, problem: Any, alpha: float) -> Any:
-        return self._fit_scale(data, problem, alpha, self._settings(), (None, None, None))
+    def _fit_chosen(self, data: Training, problem: Any, strength: float) -> Any:
+        return self._fit_scale(data, problem, strength, self._settings(), (None, None, None))
 
     def _errors(self, y: Array, z: Array, weight: Array | None) -> Array:
         found: Array = np.average(np.abs(z - y), axis=0, weights=weight)

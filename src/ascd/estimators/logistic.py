@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from ascd._core.checks import Array
 from ascd._core.devices import is_on_device, to_host
-from ascd.estimators._base import LinearClassifier, as_threads, class_factors, finite_strength, times, with_offset
-from ascd.estimators._data import Training
-from ascd.estimators._forms import (
+from ascd.estimators._base import TOO_STRONG, LinearClassifier, as_threads, class_factors, times, with_offset
+from ascd.estimators._data import (
+    Training,
     check_namespace,
     classes_at,
     fit_method,
@@ -67,18 +66,16 @@ class LogOdds(LinearClassifier):
         """Return probabilities of shape (n_samples, n_classes); ``offset`` as in ``decision_function``."""
         check_is_fitted(self)
         found: Array
-        if is_collection(X):
-            found = probabilities_at(self.decision_function(X, offset=offset))
-            return found
-        check_namespace(X, self, "predict_proba")
+        if not is_collection(X):
+            check_namespace(X, self, "predict_proba")
         if len(self.classes_) == 2 and offset is None and not is_outside(X):
             found = self._predict_proba_lr(X)
             return found
         odds = self.decision_function(X, offset=offset)
-        if len(self.classes_) > 2:
-            found = put_beside(odds, softmax(to_host(odds), copy=False))
+        if is_collection(odds):
+            found = probabilities_at(odds)
         elif is_on_device(odds):
-            found = put_beside(odds, probabilities_at(to_numpy(odds)))
+            found = put_beside(odds, probabilities_at(to_host(odds)))
         else:
             found = namespace_of(odds).asarray(probabilities_at(to_numpy(odds)))
         return found
@@ -175,7 +172,7 @@ class LogisticRegression(LogOdds):
         self
         """
         data = self._read(X, y, sample_weight, offset)
-        scale = self._scale(data.X, data.weight)
+        scale = self._scale(data.X, data.weight) if self.standardize else None
         strength = 0.0 if self.penalty is None or math.isinf(self.C) else 1.0 / self.C
         penalty = self._penalty(strength, as_ratio(self.penalty, self.l1_ratio), data.X.shape[1], scale)
         self._keep(self._solve(self._state(self._balanced(data), penalty)))
@@ -209,13 +206,15 @@ class LogisticRegression(LogOdds):
                     f"{name}={getattr(self, name)!r} is for two classes: wrap {type(self).__name__} in scikit-learn's "
                     f"OneVsRestClassifier, which fits each class against the rest, or set {name}={plain!r}"
                 )
-        factors = row_factors(self.penalty_weights, n_features) * finite_strength(strength)
+        if not math.isfinite(strength):
+            raise ValueError(TOO_STRONG)
+        factors = row_factors(self.penalty_weights, n_features) * strength
         length = np.ones(n_features) if scale is None else scale
         kinks, zero = ratio * factors * length, np.zeros(n_features)
         group, l1 = (kinks, zero) if self.grouped else (zero, kinks)
         return BlockNorm(group, l1, (1.0 - ratio) * factors * length**2, False)
 
-    def _keep(self, solution: Any) -> None:
+    def _keep(self, solution: Any, unit: float = 1.0) -> None:
         coef = solution.x.T.copy() if solution.x.ndim == 2 else solution.x[None, :]
         self.n_iter_ = np.array([self._count(solution)], dtype=np.int32)
-        self._keep_model(coef, np.atleast_1d(np.asarray(solution.intercept)), [solution], 1.0)
+        self._keep_model(coef, np.atleast_1d(np.asarray(solution.intercept)), [solution], unit)

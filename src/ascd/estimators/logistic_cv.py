@@ -7,55 +7,31 @@ classes are fitted alone, and the intercept of the missing one is put far below 
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
-from sklearn.utils import check_array
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED, MethodMapping, process_routing
 
-from ascd._core.checks import Array, as_finite_vector, check_places
-from ascd._core.threads import threads_here
-from ascd.estimators._base import class_factors
-from ascd.estimators._certificate import UNPROVED
-from ascd.estimators._data import Training, as_offset
-from ascd.estimators._folds import CrossValidated, Fold, Folds, plot_cross_validation, simplest_within_one_error
-from ascd.estimators._forms import errors_about_x, fit_method, is_outside, to_numpy
+from ascd._core.checks import Array
+from ascd.estimators._base import class_factors, times
+from ascd.estimators._data import Training, fit_method, is_outside, to_numpy
+from ascd.estimators._folds import CrossValidated, Fold, FoldPath, as_ratios, simplest_within_one_error
 from ascd.estimators._parameters import NON_NEGATIVE_COUNT, Parameter, estimator, without_effect
-from ascd.estimators._solving import Followed, Settings, changed, follow, state_problem
+from ascd.estimators._solving import Followed, Settings, state_problem
 from ascd.estimators._tuning import LAST_FIT, MISSING_CLASS
 from ascd.estimators.logistic import LogisticRegression
-from ascd.estimators.paths import Shortfall, as_Cs, as_ratio, shortfall, strengths
+from ascd.estimators.paths import as_Cs, as_ratio, strengths
+from ascd.results.solution import Status
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-class Labelled(NamedTuple):
-    """What all folds share: data, labels, the problem, factors of the samples' classes, metadata for scorers."""
-
-    data: Training
-    labels: Array
-    problem: Any
-    factors: Array
-    score_params: dict[str, Any]
-
-
-class FoldScores(NamedTuple):
-    """One fold and one l1_ratio, for all Cs: scores, coefficients with intercepts last, iterations, missed fits."""
-
-    scores: Array
-    coefs: Array
-    n_iters: Array
-    short: Shortfall
 
 
 @estimator
@@ -101,6 +77,7 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
     #: Weights of ``score`` are for the scorer: one that takes none is an error.
     __metadata_request__score = {"sample_weight": UNUSED}  # noqa: RUF012
     _is_classification: ClassVar[bool] = True
+    _strength = "C"
     _keeps_float32: ClassVar[bool] = False
     _own: ClassVar[dict[str, Parameter]] = {
         "max_iter": Parameter([NON_NEGATIVE_COUNT], "int", "Most iterations of the solver."),
@@ -155,158 +132,124 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         if self.choose == "1se" and not self.refit:
             raise ValueError("choose must be 'best' where refit=False: there the folds' own best ones are averaged")
         data = self._read(X, y, sample_weight, offset)
-        labels = self.classes_[data.y]
-        self.Cs_, self.l1_ratios_ = as_Cs(self.Cs), self._ratios()
-        folds = self._folds(data, labels, params)
-        factors = class_factors(self.class_weight, self.classes_, data.y, data.weight)
-        problem = self._state(data, self._penalty_of(data, data.weight, 0))
-        known = Labelled(data, labels, problem, factors, self._score_params(data.weight, params))
-        found, done = self._fit_folds(data, folds, len(self.l1_ratios_), partial(self._fold_scores, known))
-        self._choose(found, done.done)
-        self._fit_last(data, done)
-        self.n_iter_ = np.array([one.n_iters for one in found]).reshape(self.scores_.shape)
+        self.Cs_, self.l1_ratios_ = as_Cs(self.Cs), np.array(self._ratios())
+        known = {} if data.weight is None else {"sample_weight": data.weight}
+        if _routing_enabled():
+            known = dict(process_routing(self, "fit", **known, **params).scorer.score)
+        self._score_params = known
+        self._factors = None
+        if self.class_weight is not None:
+            self._factors = class_factors(self.class_weight, self.classes_, data.y, data.weight)
+        try:
+            labels, grid = self.classes_[data.y], strengths(self.Cs_)
+            self._cross_validate(data, labels, params, self.l1_ratios_.tolist(), lambda problem, ratio: grid)
+        finally:
+            del self._score_params, self._factors
         return self
+
+    def _units(self, total: float) -> tuple[float, float]:
+        return 1.0, 1.0
 
     def _settings(self) -> Settings:
         """Return the settings of the last fit: more precise than the folds' by a Newton step or two."""
         return replace(super()._settings(), tol=LAST_FIT * self.tol)
 
-    def _ratios(self) -> Array:
-        given = [] if self.penalty == "elasticnet" else [as_ratio(self.penalty, None)]
+    def _ratios(self) -> list[float]:
         if self.penalty in ("deprecated", "elasticnet") and self.l1_ratios is not None:
-            given = as_finite_vector(np.atleast_1d(self.l1_ratios), "l1_ratios").tolist()
-        if not given or min(given) < 0.0 or max(given) > 1.0:
-            raise ValueError(f"l1_ratios must be a list of numbers in [0, 1]; got {self.l1_ratios!r}")
-        return np.array(given)
+            return as_ratios(self.l1_ratios, "l1_ratios")
+        return as_ratios([] if self.penalty == "elasticnet" else as_ratio(self.penalty, None), "l1_ratios")
 
-    def _penalty_of(self, data: Training, weight: Array | None, number: int) -> Any:
-        """Return the penalty for C = 1, with the deviations that samples of these weights have."""
-        return self._penalty(1.0, self.l1_ratios_[number], data.X.shape[1], self._scale(data.X, weight))
+    def _balanced(self, data: Training) -> Training:
+        """Return the data with weights times the factors that the classes have in all samples."""
+        return data if self._factors is None else data._replace(weight=times(self._factors, data.weight))
 
-    # ---- folds
-
-    def _fold_scores(self, known: Labelled, fold: Fold, number: int) -> FoldScores:
-        found = self._fold_path(known, fold, self._penalty_of(known.data, fold.train, number)).complete()
-        n_features, n_cs = known.data.X.shape[1], len(self.Cs_)
-        coefs = np.moveaxis(found.coefs.reshape(n_features, -1, n_cs), (0, 1, 2), (2, 1, 0))
-        if self.fit_intercept:
-            constants = found.intercepts.reshape(-1, n_cs).T
-            coefs = np.concatenate([coefs, constants[:, :, None]], axis=2)
-        scores = self._scores(known, coefs, fold)
-        return FoldScores(scores, coefs, np.maximum(1, found.n_iters).astype(np.int32), shortfall(found))
-
-    def _fold_path(self, known: Labelled, fold: Fold, penalty: Any) -> Followed:
-        """Fit the samples of a fold for every C."""
-        weight, codes = fold.train * known.factors, known.data.y
-        settings = replace(self._settings(), tol=self.tol, n_jobs=threads_here())
-        steps = partial(follow, factors=strengths(self.Cs_), settings=settings, intercept=self.fit_intercept)
-        present = np.unique(codes[fold.train > 0.0])
-        if present.size == len(self.classes_) or not self.fit_intercept:
-            return steps(changed(known.problem, sample_weight=weight, penalty=penalty))
-        if present.size == 1:
-            return self._without_fit(known, int(present[0]))
-        position = np.searchsorted(present, codes).clip(max=present.size - 1)  # others have weight 0
-        return self._with_missing(steps(state_problem(known.data.X, position, "softmax", penalty, weight)), present)
-
-    def _without_fit(self, known: Labelled, present: int) -> Followed:
-        """Return the path of a fold with one class: coefficients of 0, and intercepts that make it certain."""
-        n_features, n_cs, count = known.data.X.shape[1], len(self.Cs_), len(self.classes_)
-        shape = (n_features, n_cs) if count == 2 else (n_features, count, n_cs)
-        constants = np.where(np.arange(count) == present, 0.0, -MISSING_CLASS)
-        each = constants[1:] - constants[:1] if count == 2 else constants
-        intercepts = np.repeat(each[:, None], n_cs, axis=1)
-        return Followed.none(shape, intercepts[0] if count == 2 else intercepts)
-
-    def _with_missing(self, found: Followed, present: Array) -> Followed:
-        """Insert the classes that a fold lacks into its path."""
-        n_features, _, n_cs = found.coefs.shape
-        coefs, intercepts = np.zeros((n_features, len(self.classes_), n_cs)), np.empty((len(self.classes_), n_cs))
-        coefs[:, present], intercepts[:] = found.coefs, found.intercepts.min(axis=0) - MISSING_CLASS
-        intercepts[present] = found.intercepts
-        return found._replace(coefs=coefs, intercepts=intercepts)
+    def _follow(self, train: Training, problem: Any, grid: Array) -> Followed:
+        """Fit a fold; a class that it lacks has coefficients of 0 and an intercept far below the others'."""
+        weight: Any = train.weight
+        present, count = np.unique(train.y[weight > 0.0]), len(self.classes_)
+        if present.size == count or not self.fit_intercept:
+            return super()._follow(train, problem, grid)
+        coefs, constants = np.zeros((train.X.shape[1], count, grid.size)), np.zeros((count, grid.size))
+        zero = np.zeros(grid.size)
+        found = Followed(coefs, constants, zero, zero.astype(int), 0.0, Status.CONVERGED)
+        if present.size > 1:
+            codes = np.searchsorted(present, train.y).clip(max=present.size - 1)  # others have weight 0
+            found = super()._follow(train, state_problem(train.X, codes, "softmax", problem.penalty, weight), grid)
+            coefs[:, present], constants[present] = found.coefs, found.intercepts
+        absent = np.setdiff1d(np.arange(count), present)
+        constants[absent] = constants[present].min(axis=0) - MISSING_CLASS
+        if count == 2:
+            coefs, constants = coefs[:, 1], constants[1] - constants[0]
+        return found._replace(coefs=coefs, intercepts=constants)
 
     # ---- the choice
 
-    def _choose(self, found: list[FoldScores], n_folds: int) -> None:
-        shape = (n_folds, len(self.l1_ratios_), len(self.Cs_))
-        self.scores_ = np.array([one.scores for one in found]).reshape(shape)
-        coefs = np.array([one.coefs for one in found])
-        self.coefs_paths_ = coefs.reshape(*shape, *coefs.shape[2:])
-        means = self.scores_.mean(axis=0).T
-        row, ratio = np.unravel_index(int(np.argmax(means)), means.shape)  # of equal ones the smallest C, then ratio
-        if not math.isfinite(means[row, ratio]):
-            raise ValueError(
-                f"scoring must give finite numbers in every fold; the best mean score is {means[row, ratio]:g}, and "
-                "nothing can be chosen by it: use other folds or another score"
-            )
-        self._best_ratio = int(ratio)
-        simplest = simplest_within_one_error(-self.scores_[:, ratio, :].T, int(row))
+    def _keep_choice(self, paths: list[FoldPath], grids: list[Array], errors: Array, ratio: int, row: int) -> float:
+        scores = -errors
+        self.scores_ = scores.transpose(2, 0, 1)
+        simplest = simplest_within_one_error(errors[ratio], row)
         self.C_best_, self.C_1se_ = float(self.Cs_[row]), float(self.Cs_[simplest])
-        self.C_ = self.C_1se_ if self.choose == "1se" else self.C_best_
-        self.l1_ratio_ = float(self.l1_ratios_[ratio])
+        chosen = simplest if self.choose == "1se" else row
+        self.C_, self.l1_ratio_ = float(self.Cs_[chosen]), float(self.l1_ratios_[ratio])
+        fits = [one.coefs.toarray().reshape(self.n_features_in_, -1, self.Cs_.size).transpose(2, 1, 0) for one in paths]
+        if self.fit_intercept:
+            pairs = zip(fits, paths, strict=True)
+            fits = [np.concatenate([fit, one.constants.T[:, :, None]], axis=2) for fit, one in pairs]
+        self.coefs_paths_ = np.reshape(fits, (*self.scores_.shape, *fits[0].shape[1:]))
+        self.n_iter_ = np.reshape([np.maximum(1, one.n_iters) for one in paths], self.scores_.shape).astype(np.int32)
+        shown = self.coefs_paths_[:, ratio].mean(axis=0)[..., : self.n_features_in_]
+        self._curve = (self.Cs_, scores[ratio], sparse.csc_matrix(shown.reshape(self.Cs_.size, -1).T))
+        return float(grids[ratio][chosen])
 
-    def _fit_last(self, data: Training, done: Folds) -> None:
-        """Fit all samples with the chosen C, or average the folds."""
+    def _fit_last(self, data: Training, problem: Any, strength: float, paths: Any, row: int, folds: Any) -> None:
+        counts = self.n_iter_
+        if self.refit or folds[2] is not None:
+            super()._fit_last(data, problem, strength, paths, row, folds)
         if not self.refit:
             self._average_folds()
-            if done.lost is None:
-                return
-        strength = 0.0 if math.isinf(self.C_) else 1.0 / self.C_
-
-        def fit() -> Any:
-            scale = self._scale(data.X, data.weight)
-            penalty = self._penalty(strength, self.l1_ratio_, data.X.shape[1], scale)
-            return self._solve(self._state(self._balanced(data), penalty))
-
-        self._finish(done, fit, self._keep, self._keep_mean)
+        self.n_iter_ = counts
 
     def _average_folds(self) -> None:
         """Keep coefficients, C and l1_ratio as the mean of each fold's best."""
         n_folds, n_ratios, n_cs = self.scores_.shape
         best = self.scores_.swapaxes(1, 2).reshape(n_folds, -1).argmax(axis=1)
         rows, ratios = np.unravel_index(best, (n_cs, n_ratios))
-        self._keep_coefs(self.coefs_paths_[np.arange(n_folds), ratios, rows].mean(axis=0))
+        mean = self.coefs_paths_[np.arange(n_folds), ratios, rows].mean(axis=0)
+        self._keep_coefs(mean[:, : self.n_features_in_].T, mean[:, -1])
         self.C_, self.l1_ratio_ = float(self.Cs_[rows].mean()), float(np.mean(self.l1_ratios_[ratios]))
 
-    def _keep_mean(self) -> None:
-        """Keep the mean of the folds' coefficients, of which nothing is proved."""
-        if self.refit:
-            row = int(np.flatnonzero(self.Cs_ == self.C_)[0])
-            self._keep_coefs(self.coefs_paths_[:, self._best_ratio, row].mean(axis=0))
-        self.certificate_ = UNPROVED
-
-    def _keep_coefs(self, coefs: Array) -> None:
-        """Keep coefficients with intercepts last."""
-        self.coef_ = coefs[:, :-1] if self.fit_intercept else coefs
-        self.intercept_ = coefs[:, -1] if self.fit_intercept else np.zeros(len(coefs))
+    def _keep_coefs(self, coefs: Array, constants: Array) -> None:
+        self.coef_ = np.ascontiguousarray(coefs.T)
+        self.intercept_ = constants if self.fit_intercept else np.zeros(len(self.coef_))
 
     # ---- scores
 
-    def _scores(self, known: Labelled, coefs: Array, fold: Fold) -> Array:
-        """Return the score of each C for the samples that a fold leaves out."""
-        X, labels = known.data.X, known.labels[fold.test]
-        offset = None if known.data.offset is None else known.data.offset[fold.test]
-        chosen = {name: np.asarray(values)[fold.test] for name, values in known.score_params.items()}
-        rows = X.rows(fold.test) if X.is_local else None
+    def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
+        """Return the score of each C, less than 0, for the samples that a fold leaves out."""
+        X, labels, offset = data.X, self.classes_[data.y[fold.test]], data.offset
+        chosen = {name: np.asarray(values)[fold.test] for name, values in self._score_params.items()}
+        rows = X.rows(fold.test) if X.is_local and offset is None else None
+        predict = X.predictor(fold.test, np.flatnonzero(coefs.any(axis=(1, 2)))) if rows is None else None
         scorer, scores = self._fold_scorer(), []
-        for one in coefs:
-            coef = one[:, :-1] if self.fit_intercept else one
-            constants = one[:, -1] if self.fit_intercept else np.zeros(len(one))
-            if not X.is_local:  # the predictors are the features then
-                rows, coef = X.times(coef.T)[fold.test], np.eye(len(coef))
-            model, wider = self._stand_in(coef, constants, rows, offset)
-            scores.append(as_score(scorer(model, wider, labels, **chosen)))
-        return np.array(scores)
+        for k in range(coefs.shape[2]):
+            if predict is None:
+                model, features = self._stand_in(coefs[:, :, k].T, constants[:, k]), rows
+            else:
+                features = predict(coefs[:, :, k]) + (0.0 if offset is None else offset[fold.test, None])
+                model = self._stand_in(np.eye(features.shape[1]), constants[:, k])
+            scores.append(as_score(scorer(model, features, labels, **chosen)))
+        return -np.array(scores)
 
-    def _stand_in(self, coef: Array, constants: Array, X: Any, offset: Array | None) -> tuple[Any, Any]:
-        """Return a model with these coefficients, and X as a scorer may pass it on: with the offset as a feature."""
+    def _stand_in(self, coef: Array, constants: Array) -> LogisticRegression:
+        """Return a model with these coefficients; its features may be linear predictors, and ``coef`` ones."""
         model = LogisticRegression()
-        if offset is not None:
-            last = offset[:, None]
-            X = sparse.hstack([X, last], format="csr") if sparse.issparse(X) else np.hstack([X, last])
-            coef = np.hstack([coef, np.ones((len(coef), 1))])
-        model.coef_, model.intercept_, model.classes_, model.n_features_in_ = coef, constants, self.classes_, X.shape[1]
-        return model, X
+        model.coef_, model.intercept_, model.classes_, model.n_features_in_ = (
+            coef,
+            constants,
+            self.classes_,
+            len(coef.T),
+        )
+        return model
 
     def _get_scorer(self) -> Any:
         return get_scorer(self.scoring or "accuracy")
@@ -324,12 +267,6 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         how = {"greater_is_better": scorer._sign == 1, "response_method": scorer._response_method}
         return make_scorer(function, **how, **own)  # type: ignore[no-any-return]
 
-    def _score_params(self, weight: Array | None, params: dict[str, Any]) -> dict[str, Any]:
-        known = {} if weight is None else {"sample_weight": weight}
-        if _routing_enabled():
-            return dict(process_routing(self, "fit", **known, **params).scorer.score)
-        return known
-
     def get_metadata_routing(self) -> Any:
         """Return where metadata go, for scikit-learn's metadata routing."""
         mapping = MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score")
@@ -342,25 +279,16 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         if _routing_enabled():
             known = dict(process_routing(self, "score", **known, **score_params).scorer.score)
         model: Any = self
-        if is_outside(X):  # the predictors are the features then
-            z = to_numpy(self.decision_function(X))
-            z = z.reshape(len(z), -1)
+        if is_outside(X) or offset is not None:  # the predictors are the features then
+            z = to_numpy(self.decision_function(X, offset=offset))
+            X = z.reshape(len(z), -1)
             y, known = to_numpy(y), {name: to_numpy(given) for name, given in known.items()}
-            model, X = self._stand_in(np.eye(z.shape[1]), np.zeros(z.shape[1]), z, as_offset(offset, len(z)))
-        elif offset is not None:
-            with errors_about_x():
-                check_places(X)
-            X = check_array(X, accept_sparse="csr")
-            model, X = self._stand_in(to_numpy(self.coef_), to_numpy(self.intercept_), X, as_offset(offset, X.shape[0]))
+            model = self._stand_in(np.eye(X.shape[1]), np.zeros(X.shape[1]))
         return float(self._get_scorer()(model, X, y, **known))
 
-    def plot(self, axes: Any = None) -> Any:
-        """Draw the scores of the folds and, below them, the path of the coefficients; return the pair of axes."""
-        coefs = self.coefs_paths_[:, self._best_ratio].mean(axis=0)[..., : self.n_features_in_]
-        lines = sparse.csc_matrix(coefs.reshape(len(self.Cs_), -1).T)
-        scores, marks = self.scores_[:, self._best_ratio].T, {"best": self.C_best_, "one standard error": self.C_1se_}
-        measure = str(getattr(self.scoring, "__name__", self.scoring or "accuracy"))
-        return plot_cross_validation(self.Cs_, scores, lines, marks, "C", measure, axes)
+    @property
+    def _measure(self) -> str:  # type: ignore[override]
+        return str(getattr(self.scoring, "__name__", self.scoring or "accuracy"))
 
 
 def as_score(score: Any) -> float:

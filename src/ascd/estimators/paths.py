@@ -19,47 +19,28 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ascd._core.checks import Array, as_count, as_finite_vector, as_flag, as_number, as_vector, unknown_name
 from ascd._core.devices import to_host
-from ascd.estimators._base import as_threads, class_factors, elastic_net, times
-from ascd.estimators._certificate import ADVICE, frames_to_the_user, warn_of_convergence
-from ascd.estimators._data import as_sample_weight, deviations, read_features, rows_only
-from ascd.estimators._solving import Followed, Settings, follow, largest_factor, state_problem
-from ascd.estimators._tuning import ZERO_STRENGTH
+from ascd.estimators._base import ADVICE, as_threads, class_factors, elastic_net, times, warn_of_convergence
+from ascd.estimators._data import as_sample_weight, deviations, errors_about_x, read_features, rows_only
+from ascd.estimators._solving import Followed, Settings, follow, frames_to_the_user, largest_factor, state_problem
 from ascd.results.solution import Status
 
-#: Parameters that ``lasso_path`` passes on by name.
-OTHERS = {
-    "check_input", "sample_weight", "tol", "max_iter", "penalty_weights", "bounds", "n_jobs", "solver", "random_state",
-    "standardize",
-}  # fmt: skip
+#: What scikit-learn calls zero among strengths of penalties.
+ZERO_STRENGTH = float(np.finfo(np.float64).resolution)
 #: The penalties by name; the last one leaves the choice to ``l1_ratio``.
 NAMED = ("l1", "l2", "elasticnet", "deprecated")
 
 
 def lasso_path(
-    X: Any,
-    y: Any,
-    *,
-    eps: float = 1e-3,
-    n_alphas: int | None = None,
-    alphas: Any = 100,
-    precompute: Any = "auto",
-    Xy: Any = None,
-    copy_X: bool = True,
-    coef_init: Any = None,
-    verbose: Any = False,
-    return_n_iter: bool = False,
-    positive: bool = False,
-    **params: Any,
-) -> tuple[Any, ...]:
+    X: Any, y: Any, *, eps: float = 1e-3, n_alphas: int | None = None, alphas: Any = 100, precompute: Any = "auto",
+    Xy: Any = None, copy_X: bool = True, coef_init: Any = None, verbose: Any = False, return_n_iter: bool = False,
+    positive: bool = False, **params: Any,
+) -> tuple[Any, ...]:  # fmt: skip
     """Fit the Lasso for falling alphas: 1/(2n)·‖y − Xw‖² + alpha·‖w‖₁, without an intercept.
 
     Parameters
     ----------
-    X, y, eps, n_alphas, alphas, precompute, Xy, copy_X, coef_init, verbose, return_n_iter, positive
-        As in ``enet_path``.
-    **params
-        The others of ``enet_path``: sample_weight, tol, max_iter, penalty_weights, bounds, n_jobs, solver,
-        random_state and standardize.
+    X, y, eps, n_alphas, alphas, precompute, Xy, copy_X, coef_init, verbose, return_n_iter, positive, **params
+        As in ``enet_path``, whose l1_ratio is 1 here.
 
     Returns
     -------
@@ -75,12 +56,8 @@ def lasso_path(
     array([[0.   , 0.   , 0.469],
            [0.216, 0.443, 0.237]])
     """
-    shared = {"eps": eps, "n_alphas": n_alphas, "alphas": alphas, "positive": positive, "return_n_iter": return_n_iter}
-    ignored = {"precompute": precompute, "Xy": Xy, "copy_X": copy_X, "verbose": verbose}
-    unknown = sorted(set(params) - OTHERS)
-    if unknown:
-        raise TypeError(f"lasso_path() got an unexpected keyword argument {unknown[0]!r}")
-    return enet_path(X, y, l1_ratio=1.0, coef_init=coef_init, **shared, **ignored, **params)
+    grid = {"eps": eps, "n_alphas": n_alphas, "alphas": alphas, "coef_init": coef_init}
+    return enet_path(X, y, l1_ratio=1.0, return_n_iter=return_n_iter, positive=positive, **grid, **params)
 
 
 def enet_path(
@@ -160,7 +137,8 @@ def enet_path(
     how = {"weights": penalty_weights, "bounds": bounds, "positive": positive}
     penalty = elastic_net(ratio, 1.0 - ratio, X.shape[1], scale=deviations(X, weight) if standardize else None, **how)
     settings = Settings(tol, max_iter, as_threads(n_jobs), solver, random_state)
-    problem = state_problem(X, y, "squared", penalty, weight, n_jobs=settings.n_jobs)
+    with errors_about_x():
+        problem = state_problem(X, y, "squared", penalty, weight, n_jobs=settings.n_jobs)
     given = alphas if n_alphas is None else n_alphas
     alphas = alpha_grid(problem, 100 if given is None else given, eps, total, ratio, intercept=False)
     x0 = None if coef_init is None else as_finite_vector(coef_init, "coef_init", X.shape[1])
@@ -260,7 +238,8 @@ def logistic_path(
     ratio = as_number(as_ratio(penalty, l1_ratio), "l1_ratio", low=0.0, high=1.0)
     regular = elastic_net(ratio, 1.0 - ratio, X.shape[1], weights=penalty_weights, bounds=bounds, scale=scale)
     settings = Settings(tol, max_iter, as_threads(n_jobs), solver, random_state)
-    problem = state_problem(X, target, "logistic", regular, weight, offset)
+    with errors_about_x():
+        problem = state_problem(X, target, "logistic", regular, weight, offset)
     Cs = as_Cs(Cs)
     x0 = None if coef is None else _as_start(coef, X.shape[1], fit_intercept)
     found = follow(problem, strengths(Cs), settings, intercept=fit_intercept, x0=x0)
@@ -343,7 +322,7 @@ class Shortfall(NamedTuple):
 
 def shortfall(found: Followed, unit: float = 1.0) -> Shortfall:
     """Count the fits of a path that ended early, with their largest gap."""
-    short = found.is_short
+    short = ~(found.gaps <= found.tolerance) & (not found.status.is_answer)  # first-order conditions are enough
     gap = unit * float(found.gaps[short].max(initial=0.0))
     return Shortfall(short.size, int(short.sum()), gap, unit * found.tolerance, found.status)
 

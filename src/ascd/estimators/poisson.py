@@ -14,8 +14,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ascd._core.checks import Array, as_vector
 from ascd.estimators._base import LinearRegressor
-from ascd.estimators._data import Training, as_sample_weight
-from ascd.estimators._forms import fit_method, namespace_of, to_numpy
+from ascd.estimators._data import Training, as_sample_weight, fit_method, namespace_of, to_numpy
 from ascd.estimators._parameters import Parameter, estimator
 
 if TYPE_CHECKING:

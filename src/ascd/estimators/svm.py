@@ -1,6 +1,9 @@
 """Linear support vector machines: ½‖w‖² + C·Σ s_k·loss(y_k, x_k·w), or ‖w‖₁ in place of ½‖w‖².
 
-The coordinates of the dual are the samples; the gap between the two is the certificate of either.
+The coordinates of the dual are the samples.  The raw gradient of its loss is the primal weight vector, and the gap
+between both problems is the certificate of either (``ascd.svm.primal_value``).  All but a few samples in memory are
+solved for by ``ascd.solver.svm``, made for boxes; where that does not reach the tolerance, and for all other problems,
+the production solver continues from there.
 As in liblinear and scikit-learn, the intercept is the weight of a constant feature ``intercept_scaling`` and shares the
 penalty.
 """
@@ -8,6 +11,7 @@ penalty.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,14 +20,19 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ascd._core.checks import Array, as_parameter
+from ascd._core.threads import quiet
+from ascd._core.timing import Stopwatch
 from ascd.estimators._base import LinearClassifier, as_bounds, class_factors, elastic_net, times
-from ascd.estimators._data import InMemory
-from ascd.estimators._forms import fit_method
+from ascd.estimators._data import InMemory, fit_method
 from ascd.estimators._parameters import NON_NEGATIVE_COUNT, POSITIVE, Parameter, estimator
-from ascd.estimators._solving import changed, solve_in_turn, solve_problem, state_problem
-from ascd.estimators._svm_dual import solve_dual
+from ascd.estimators._solving import Settings, added, changed, solve_in_turn, solve_problem, state_problem
+from ascd.estimators._tuning import FINEST
+from ascd.problem.problem import Problem
 from ascd.problem.tuning import BEYOND_BOUNDS, FAR, SMALLEST_SQUARE
-from ascd.svm import Clipped, signed_box
+from ascd.results.solution import Solution, Status
+from ascd.solver import tuning
+from ascd.solver.svm import BoxDescent, is_box_problem
+from ascd.svm import Clipped, primal_value, signed_box
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -237,3 +246,70 @@ class LinearSVC(LinearClassifier):
         coef = weights[:, :-1].copy() if self.fit_intercept else weights
         intercept: Any = self.intercept_scaling * weights[:, -1] if self.fit_intercept else 0.0
         self._keep_model(coef, intercept, solutions, 1.0)
+
+
+# ---- the dual
+
+
+def solve_dual(problem: Problem, zero_objective: float, settings: Settings) -> Solution:
+    """Return the weights, their primal objective and its gap; ``zero_objective`` is that of zero weights."""
+    found, x0 = None, None
+    is_for_boxes = settings.is_auto and problem.n_features > tuning.FEW_IN_BOX and settings.max_iter > 0
+    if is_for_boxes and is_box_problem(problem):
+        stopwatch, limits = Stopwatch(), (settings.n_jobs, problem.n_samples * problem.n_features)
+        with quiet(*limits, library=settings.n_jobs):
+            goal = goal_of(settings.tol, zero_objective, problem.parts.sample.weight)
+            outcome = BoxDescent(problem, np.zeros(problem.n_features)).minimise(goal, settings.max_iter)
+            status = Status.INTERRUPTED if outcome.is_interrupted else Status.ITERATION_LIMIT
+            reads = outcome.reads + 2 * problem.n_features
+            found = _proved(
+                problem, outcome.x, settings.tol, zero_objective, status, n_iter=outcome.n_iter, reads=reads
+            )
+        found = replace(found, seconds=stopwatch.seconds, compile_seconds=stopwatch.compile_seconds)
+        is_over = outcome.is_interrupted or outcome.n_iter >= settings.max_iter
+        if is_over or (found.converged and outcome.gap <= outcome.goal):
+            return found
+        x0, settings = outcome.x, replace(settings, max_iter=settings.max_iter - outcome.n_iter)
+    further = _by_solver(problem, settings, zero_objective, x0)
+    if found is None:
+        return further
+    best = further if further.gap <= found.gap else found
+    if further.status is Status.INTERRUPTED:
+        best = replace(best, status=Status.INTERRUPTED)
+    return added(found, further, best)
+
+
+def _by_solver(problem: Problem, settings: Settings, zero_objective: float, x0: Array | None) -> Solution:
+    scale = problem.parts.sample.weight
+
+    def energy(x: Array) -> float:
+        return 0.5 * energy_of(problem.evaluate(x)[2], scale)
+
+    dual = solve_problem(problem, settings, intercept=False, x0=x0, energy=energy)
+    status = Status.STALLED if dual.converged else dual.status
+    spent = {name: getattr(dual, name) for name in ("n_iter", "reads", "seconds", "compile_seconds")}
+    return _proved(problem, dual.x, settings.tol, zero_objective, status, **spent)
+
+
+def _proved(problem: Problem, x: Array, tol: float, zero: float, status: Status, **spent: Any) -> Solution:
+    """Return the solution of the primal problem at a point of the dual; ``spent`` are iterations, reads and times."""
+    value, _, weights = problem.evaluate(x)
+    objective, gap = primal_value(problem, x, weights, value)
+    if gap <= tol * zero and status is not Status.INTERRUPTED:
+        status = Status.CONVERGED
+    return Solution(weights, objective, gap=gap, status=status, zero_objective=zero, **spent)
+
+
+def goal_of(tol: float, zero_objective: float, scale: Any) -> Callable[[Array], float]:
+    """Return the gap to reach as a function of the weights: see ``_solving`` for what it says of their error."""
+
+    def goal(weights: Array) -> float:
+        energy = 0.5 * energy_of(weights, scale)
+        return tuning.UNDER_GOAL * min(tol * zero_objective, max(tol * energy, FINEST * zero_objective))
+
+    return goal
+
+
+def energy_of(weights: Array, scale: Any) -> float:
+    """Return Σ w²/scale, for one scale or one for each weight."""
+    return float(weights @ weights) / float(scale) if np.ndim(scale) == 0 else float(np.sum(weights * weights / scale))

@@ -6,6 +6,7 @@ A category of a thousand levels is a thousand 0/1 columns to the model, and one 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -64,8 +65,8 @@ class Table:
     ((4, 3), ['age', 'town=Bern', 'town=Ulm'])
     >>> model = ascd.Lasso(alpha=0.1).fit(table, [1.0, 0.0, 3.0, 2.0])
     >>> new = pandas.DataFrame({"age": [35.0], "town": ["Ulm"]})
-    >>> model.predict(ascd.Table(new, like=table)).shape
-    (1,)
+    >>> bool(model.predict(new) == model.predict(ascd.Table(new, like=table)))  # the model knows the levels
+    True
     """
 
     def __init__(self, blocks: Any, *, like: Table | None = None) -> None:
@@ -93,6 +94,24 @@ class Table:
 
     def _levels(self) -> dict[tuple[str, str], list[Any]]:
         return dict(columns.levels for columns in self._columns if columns.levels is not None)
+
+    def without_rows(self) -> Table:
+        """Return names and levels alone, for a model to carry: see ``encoded``."""
+        light = copy(self)
+        light._columns = [columns._replace(part=None) for columns in self._columns]
+        return light
+
+    def encoded(self, frame: Any) -> Table:
+        """Return new rows, columns of a DataFrame by their names, as a table like this one."""
+        wanted: dict[str, list[str]] = {}
+        for columns in self._columns:
+            names = columns.names if columns.levels is None else [columns.levels[0][1]]
+            wanted.setdefault(columns.block, []).extend(names)
+        known = {str(name): name for name in frame.columns}
+        missing = [name for names in wanted.values() for name in names if name not in known]
+        if missing:
+            raise ValueError(f"X lacks {len(missing)} columns of the table that was fitted, the first {missing[0]!r}")
+        return Table({block: frame[[known[name] for name in names]] for block, names in wanted.items()}, like=self)
 
     def __len__(self) -> int:
         return self.shape[0]
