@@ -12,7 +12,6 @@ import sklearn.linear_model as peers
 from peers import plain_skglm
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
 import ascd
@@ -59,13 +58,6 @@ def test_multi_task_models_agree_with_scikit_learn(alpha, ratio, weight, fit_int
     assert value <= multi_task(theirs, weight, alpha, ratio) * (1.0 + 1e-10)
     assert mine.certificate_.objective == pytest.approx(value, rel=1e-10)
     assert mine.certificate_.converged
-
-
-def test_multi_task_lasso_is_the_elastic_net_with_ratio_one():
-    first = ours.MultiTaskLasso(0.2, tol=1e-10).fit(X, Y)
-    second = ours.MultiTaskElasticNet(0.2, l1_ratio=1.0, tol=1e-10).fit(sparse.csr_array(X), Y)
-    np.testing.assert_allclose(first.coef_, second.coef_, atol=1e-6)
-    assert (first.sparse_coef_ != sparse.csr_matrix(first.coef_)).nnz == 0
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.05])
@@ -126,19 +118,6 @@ def test_cross_validation_agrees_with_scikit_learn(weight):
     np.testing.assert_allclose(mine.mse_path_, theirs.mse_path_, rtol=1e-4)
     assert mine.alpha_ == pytest.approx(theirs.alpha_)
     np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=1e-5)
-
-
-def test_cross_validation_over_ratios_and_for_groups():
-    model = ours.MultiTaskElasticNetCV(l1_ratio=[0.2, 0.9], alphas=6, cv=3).fit(X, Y)
-    assert model.mse_path_.shape == (2, 6, 3)
-    assert model.alphas_.shape == (2, 6)
-    assert model.l1_ratio_ in (0.2, 0.9)
-    assert model.coef_path_.shape == (24, 6)
-    chosen = ours.GroupLassoCV(groups=GROUPS, alphas=8, cv=3, n_jobs=2).fit(X, Y[:, 0])
-    again = ours.GroupLasso(chosen.alpha_, groups=GROUPS).fit(X, Y[:, 0])
-    np.testing.assert_allclose(chosen.coef_, again.coef_, atol=1e-3)
-    assert chosen.alpha_1se_ >= chosen.alpha_
-    assert chosen.coef_path_.shape == (24, 8)
 
 
 def test_cross_validation_of_the_sparse_group_lasso():
@@ -215,20 +194,6 @@ def test_a_warm_start_goes_on():
     assert model.fit(X, Y).certificate_.n_iter == 0
     group = ours.GroupLasso(0.1, groups=4, warm_start=True, tol=1e-9).fit(X, Y[:, 0])
     assert group.fit(X, Y[:, 0]).certificate_.n_iter == 0
-
-
-def test_a_fit_that_ends_early_says_so():
-    wide = np.random.default_rng(0).standard_normal((80, 400))  # one working set does not hold it all
-    with pytest.warns(ConvergenceWarning, match="MultiTaskLasso stopped early"):
-        ours.MultiTaskLasso(1e-3, max_iter=1, tol=1e-14).fit(wide, Y)
-
-
-@pytest.mark.parametrize("value", [0.1, 3.7, 1e6 + 0.1])
-def test_a_constant_target_is_the_intercept(value):
-    model = ours.MultiTaskLassoCV(alphas=3, cv=3).fit(X, np.full((80, 2), value))
-    np.testing.assert_array_equal(model.coef_, 0.0)
-    np.testing.assert_allclose(model.intercept_, value)
-    assert ours.GroupLasso().fit(X, np.full(80, value)).intercept_ == pytest.approx(value)
 
 
 def test_unpenalised_features_are_free():

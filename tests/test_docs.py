@@ -76,7 +76,7 @@ def test_every_public_name_has_a_page():
 def test_what_a_fit_leaves_is_in_the_docstring(name):
     pandas = pytest.importorskip("pandas", reason="names of features come with a DataFrame")
     X = np.random.default_rng(0).standard_normal((30, 3))
-    y = X[:, :2] if name.startswith("MultiTask") else X[:, 0] > 0.0 if "Logistic" in name else X[:, 0]
+    y = X[:, :2] if name.startswith("MultiTask") else X[:, 0] > 0.0 if "Logistic" in name else 2.0 * X[:, 0]
     folds = {"cv": 2} if name.endswith("CV") else {}
     model = getattr(ascd, name)(**folds).fit(pandas.DataFrame(X).add_prefix("x"), y)
     told = inspect.getdoc(type(model)).split("Attributes\n")[1].split("Examples\n")[0]

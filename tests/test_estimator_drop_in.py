@@ -11,7 +11,6 @@ import sklearn.linear_model as peers
 from estimators import EVERY, make_data, target_of
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC as TheirSVC
 
 from ascd import estimators as ours
@@ -32,51 +31,24 @@ def precise(model, y):
         return model.fit(X, y).coef_
 
 
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("alpha", STRENGTHS)
-def test_the_tolerance_bounds_the_error_of_poisson_coefficients(alpha, fit_intercept):
-    how = {"alpha": alpha, "fit_intercept": fit_intercept}
-    model = ours.PoissonRegressor(**how).fit(X, COUNTS)
-    theirs = peers.PoissonRegressor(**how, solver="newton-cholesky", tol=1e-12, max_iter=10_000)
-    assert error(model.coef_, precise(theirs, COUNTS)) <= 1e-3
-    assert model.certificate_.converged
+POISSON = {"solver": "newton-cholesky", "tol": 1e-12, "max_iter": 10_000}
+#: Ours, theirs and the target, for one strength of the penalty.
+PRECISE = {
+    "poisson": lambda a: (ours.PoissonRegressor(alpha=a), peers.PoissonRegressor(alpha=a, **POISSON), COUNTS),
+    "logistic": lambda a: (ours.LogisticRegression(C=1 / a), peers.LogisticRegression(C=1 / a, **POISSON), LABELS),
+    "primal": lambda a: (ours.LinearSVC(C=1 / a, dual=False), TheirSVC(C=1 / a, tol=1e-12, max_iter=100_000), LABELS),
+    "dual": lambda a: (ours.LinearSVC(C=1 / a, dual=True), TheirSVC(C=1 / a, tol=1e-12, max_iter=100_000), LABELS),
+    "huber": lambda a: (ours.HuberRegressor(alpha=a), peers.HuberRegressor(alpha=a, tol=1e-12, max_iter=100_000), Y),
+}
 
 
 @pytest.mark.parametrize("strength", STRENGTHS)
-def test_the_tolerance_bounds_the_error_of_logistic_coefficients(strength):
-    model = ours.LogisticRegression(C=1.0 / strength).fit(X, LABELS)
-    theirs = peers.LogisticRegression(C=1.0 / strength, solver="newton-cholesky", tol=1e-12, max_iter=10_000)
-    assert error(model.coef_, precise(theirs, LABELS)) <= 1e-3
+@pytest.mark.parametrize("name", PRECISE)
+def test_the_tolerance_bounds_the_error_of_coefficients(name, strength):
+    """With an L2 penalty the relative error is at most √tol, as far as float64 allows."""
+    model, theirs, y = PRECISE[name](np.clip(strength, 1e-3, 1e4) if name == "huber" else strength)
+    assert error(model.fit(X, y).coef_, precise(theirs, y)) <= 1e-3
     assert model.certificate_.converged
-
-
-@pytest.mark.parametrize("dual", [False, True])
-@pytest.mark.parametrize("strength", STRENGTHS)
-def test_the_tolerance_bounds_the_error_of_support_vector_coefficients(strength, dual):
-    model = ours.LinearSVC(C=1.0 / strength, dual=dual).fit(X, LABELS)
-    theirs = TheirSVC(C=1.0 / strength, dual=False, tol=1e-12, max_iter=100_000)
-    assert error(model.coef_, precise(theirs, LABELS)) <= 1e-3
-    assert model.certificate_.converged
-
-
-@pytest.mark.parametrize("alpha", [1e-3, 1.0, 1e2, 1e4])
-def test_the_tolerance_bounds_the_error_of_huber_coefficients(alpha):
-    model = ours.HuberRegressor(alpha=alpha).fit(X, Y)
-    assert error(model.coef_, precise(peers.HuberRegressor(alpha=alpha, tol=1e-12, max_iter=100_000), Y)) <= 1e-3
-
-
-def test_bounds_keep_the_bound_on_the_error():
-    loose, tight = (
-        ours.PoissonRegressor(alpha=1e4, bounds=(0.0, 1.0), tol=tol).fit(X, COUNTS) for tol in (1e-6, 1e-12)
-    )
-    assert error(loose.coef_, tight.coef_) <= 1e-3
-
-
-def test_a_missed_bound_on_the_error_is_no_warning():
-    """Penalties too weak to say much about the coefficients ask for more than float64 has; the gap is what counts."""
-    model = ours.LogisticRegression(C=1e12).fit(X, LABELS)
-    assert model.certificate_.converged
-    assert model.certificate_.gap <= model.certificate_.tolerance
 
 
 @pytest.mark.parametrize("columns", [1, 2])
@@ -181,28 +153,10 @@ def test_logistic_regression_of_several_classes_is_multinomial(class_weight, wei
     assert model.n_iter_.shape == theirs.n_iter_.shape
 
 
-def test_one_class_against_the_rest_is_left_to_the_wrapper_and_the_path():
-    how = {"class_weight": "balanced", "tol": 1e-10}
-    theirs = OneVsRestClassifier(peers.LogisticRegression(**how, solver="newton-cholesky")).fit(X, THREE)
-    wrapped = OneVsRestClassifier(ours.LogisticRegression(**how)).fit(X, THREE)
-    coefs = [[one.coef_[0] for one in model.estimators_] for model in (wrapped, theirs)]
-    np.testing.assert_allclose(*coefs, atol=1e-4)
-    path = ours.logistic_path(X, THREE, pos_class="b", Cs=[1.0], class_weight="balanced", tol=1e-10)[0][0]
-    np.testing.assert_allclose(path[:-1], coefs[0][1], atol=1e-4)
-
-
 @pytest.mark.parametrize("params", [{"bounds": (0.0, 1.0)}, {"solver": "a-ascd"}])
 def test_what_is_for_two_classes_says_so(params):
     with pytest.raises(ValueError, match="is for two classes: wrap LogisticRegression"):
         ours.LogisticRegression(**params).fit(X, THREE)
-
-
-@pytest.mark.parametrize("class_weight", CLASS_WEIGHTS[1:], ids=str)
-def test_a_dict_of_class_weights_is_a_factor_of_sample_weights(class_weight):
-    factors = np.array([class_weight.get(label, 1.0) for label in THREE])
-    model = ours.LogisticRegression(class_weight=class_weight, tol=1e-10).fit(X, THREE, sample_weight=DATA.weight + 0.1)
-    plain = ours.LogisticRegression(tol=1e-10).fit(X, THREE, sample_weight=factors * (DATA.weight + 0.1))
-    np.testing.assert_allclose(model.coef_, plain.coef_, atol=1e-8)
 
 
 @pytest.mark.parametrize("class_weight", [None, *CLASS_WEIGHTS], ids=str)
@@ -243,31 +197,6 @@ def test_an_unknown_parameter_is_told_of_the_class_that_was_written(name):
     make = getattr(ours, name)
     with pytest.raises(TypeError, match=rf"^{name}\.__init__\(\) got an unexpected keyword argument 'n_alphas'"):
         make(n_alphas=3)
-
-
-def test_valid_names_are_listed_once():
-    with pytest.raises(ValueError, match="unknown solver 'nothing'") as caught:
-        ours.Lasso(solver="nothing").fit(X, Y)
-    names = str(caught.value).partition("Valid names: ")[2].split(", ")
-    assert "ascd" in names
-    assert len(names) == len(set(names))
-
-
-@pytest.mark.parametrize(
-    ("fit", "name"),
-    [
-        (lambda values: ours.LassoCV(alphas=values).fit(X, Y), "alphas"),
-        (lambda values: ours.ElasticNetCV(alphas=values).fit(X, Y), "alphas"),
-        (lambda values: ours.lasso_path(X, Y, alphas=values), "alphas"),
-        (lambda values: ours.ElasticNetCV(l1_ratio=values).fit(X, Y), "l1_ratio"),
-        (lambda values: ours.LogisticRegressionCV(Cs=values).fit(X, LABELS), "Cs"),
-        (lambda values: ours.LogisticRegressionCV(l1_ratios=values).fit(X, LABELS), "l1_ratios"),
-        (lambda values: ours.Ridge(alpha=values).fit(X, np.c_[Y, Y]), "alpha"),
-    ],
-)
-def test_numbers_in_quotes_are_refused(fit, name):
-    with pytest.raises(TypeError, match=f"{name} must hold real numbers"):
-        fit([1, "0.5"])
 
 
 @pytest.mark.parametrize(

@@ -93,13 +93,6 @@ def test_means_far_larger_than_deviations(name):
     np.testing.assert_allclose(moved.coef_, plain.coef_, atol=2e-2)
 
 
-def test_scaled_penalties_undo_scaled_features():
-    scales = np.geomspace(1e-8, 1e8, X.shape[1])
-    plain = ours.Lasso(0.05, tol=1e-10).fit(X, Y)
-    scaled = ours.Lasso(0.05, tol=1e-10, penalty_weights=scales).fit(X * scales, Y)
-    np.testing.assert_allclose(scaled.coef_ * scales, plain.coef_, atol=1e-4)
-
-
 def test_separable_data_without_a_penalty_end_with_a_status_and_finite_coefficients():
     separable = (X[:, 0] > 0.0).astype(int)
     with warnings.catch_warnings(record=True) as caught:
@@ -115,21 +108,6 @@ def test_separable_data_without_a_penalty_end_with_a_status_and_finite_coefficie
     assert np.isfinite(three.coef_).all()
     assert np.isfinite(chosen.coef_).all()
     assert np.isinf(chosen.C_)
-
-
-def test_separable_data_without_a_penalty_have_larger_coefficients_for_smaller_tolerances():
-    separable = (X[:, 0] > 0.0).astype(int)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        rough, fine = (ours.LogisticRegression(C=np.inf, tol=tol).fit(X, separable) for tol in (1e-3, 1e-9))
-    assert rough.certificate_.converged
-    assert fine.certificate_.converged
-    assert np.abs(fine.coef_).max() > np.abs(rough.coef_).max()
-
-
-def test_separable_data_with_a_penalty_are_no_trouble():
-    separable = (X[:, 0] > 0.0).astype(int)
-    assert ours.LogisticRegression(C=1e4).fit(X, separable).certificate_.converged
 
 
 @pytest.mark.parametrize("name", ["Lasso", "ElasticNet"])
@@ -222,13 +200,6 @@ def test_an_early_end_returns_the_point_its_objective_belongs_to(name):
         entropy = np.where(y > 0.0, y * np.log(np.maximum(y, 1.0)), 0.0)
         expected = np.mean(np.exp(z) - y * z + entropy - y) + 0.5 * w @ w
     assert model.certificate_.objective == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_the_tolerance_of_a_support_vector_machine_is_a_share_of_its_primal_objective_at_zero(loss):
-    model = ours.LinearSVC(loss=loss, C=0.5, tol=1e-7).fit(X, LABELS)
-    assert model.certificate_.tolerance == pytest.approx(1e-7 * 0.5 * len(LABELS))
-    assert model.certificate_.gap <= model.certificate_.tolerance
 
 
 @pytest.mark.parametrize("value", [0.5, 3.7, 1e5 + 0.1])

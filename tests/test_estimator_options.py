@@ -60,12 +60,6 @@ def test_entries_that_are_stored_in_parts_have_the_deviations_of_their_sums(stor
     assert halves.nnz == 2 * whole.nnz
 
 
-def test_standardize_changes_the_fit():
-    X, y, _ = data()
-    plain, standard = ascd.Lasso(alpha=0.1).fit(X, y), ascd.Lasso(alpha=0.1, standardize=True).fit(X, y)
-    assert not np.allclose(plain.coef_, standard.coef_)
-
-
 def test_standardize_copies_nothing_and_goes_with_weights_and_bounds():
     X, y, _ = data()
     X = np.asfortranarray(X)
@@ -116,19 +110,6 @@ def test_logistic_folds_are_standardised_by_what_they_fit():
         pipeline = make_pipeline(StandardScaler(), linear_model.LogisticRegression(C=C, tol=1e-8))
         scores = cross_val_score(pipeline, X, y, cv=cv, scoring="neg_log_loss")
         assert ours.scores_[:, 0, place] == pytest.approx(scores, rel=1e-4)
-
-
-def test_paths_are_those_of_standardised_features():
-    X, y, weight = data()
-    scaled = StandardScaler(with_mean=False).fit(X, sample_weight=weight)
-    alphas, coefs, _ = ascd.lasso_path(X, y, standardize=True, alphas=5, sample_weight=weight, tol=1e-10)
-    theirs, expected, _ = ascd.lasso_path(scaled.transform(X), y, alphas=5, sample_weight=weight, tol=1e-10)
-    assert alphas == pytest.approx(theirs)
-    assert coefs * scaled.scale_[:, None] == pytest.approx(expected, rel=1e-4, abs=1e-6)
-    ours, _, _ = ascd.logistic_path(X, labels(y), standardize=True, Cs=[0.1, 1.0], tol=1e-10)
-    scaler = StandardScaler().fit(X)
-    peer, _, _ = ascd.logistic_path(scaler.transform(X), labels(y), Cs=[0.1, 1.0], tol=1e-10)
-    assert ours[:, :-1] * scaler.scale_ == pytest.approx(peer[:, :-1], rel=1e-4, abs=1e-6)
 
 
 # --- one standard error ---

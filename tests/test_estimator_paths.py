@@ -34,10 +34,6 @@ def test_signatures_are_scikit_learns(name):
             assert parameter.default in ("warn", "deprecated", mine[parameter.name].default), parameter.name
 
 
-def test_the_signature_of_logistic_path_is_scikit_learns_old_one():
-    assert set(OLD_LOGISTIC_PATH.split(", ")) <= set(inspect.signature(ascd.logistic_path).parameters)
-
-
 def test_estimators_offer_their_paths_as_scikit_learns_do():
     for name in ("Lasso", "ElasticNet", "LassoCV", "ElasticNetCV"):
         assert getattr(ours, name).path.__name__ == getattr(peers, name).path.__name__
@@ -57,14 +53,6 @@ def test_paths_are_scikit_learns(positive, form):
     assert (mine[2] <= 1e-12 * scale * 1.001).all()
     mine, theirs = ascd.enet_path(data, Y, l1_ratio=0.4, **params), peers.enet_path(X, Y, l1_ratio=0.4, **params)
     np.testing.assert_allclose(mine[0], theirs[0], rtol=1e-8)
-
-
-def test_a_path_takes_given_alphas_and_the_older_name_for_a_number():
-    alphas, coefs, gaps = ascd.enet_path(X, Y, alphas=[0.1, 0.5])
-    np.testing.assert_array_equal(alphas, [0.5, 0.1])
-    assert coefs.shape == (X.shape[1], 2)
-    assert gaps.shape == (2,)
-    assert len(ascd.lasso_path(X, Y, n_alphas=7)[0]) == 7
 
 
 def test_logistic_path_follows_single_fits():

@@ -9,7 +9,6 @@ import pytest
 import sklearn.svm
 from estimators import make_data
 from scipy import optimize, sparse
-from sklearn.exceptions import ConvergenceWarning
 
 import ascd
 from ascd.estimators import LinearSVC
@@ -140,13 +139,6 @@ def test_what_cannot_be_solved_is_said(params, message):
         LinearSVC(**params).fit(X, LABELS)
 
 
-def test_penalty_weights_scale_the_features():
-    """A weight ω is a feature of 1/√ω the size."""
-    one = LinearSVC(loss="hinge", penalty_weights=WEIGHTS, tol=1e-10).fit(X, LABELS)
-    other = LinearSVC(loss="hinge", tol=1e-10).fit(X / np.sqrt(WEIGHTS), LABELS)
-    np.testing.assert_allclose(one.coef_, other.coef_ / np.sqrt(WEIGHTS), atol=1e-4)
-
-
 @pytest.mark.parametrize("bounds", [None, (-0.2, 0.2)])
 def test_a_penalty_weight_of_zero_leaves_a_coefficient_free_where_the_loss_is_smooth(bounds):
     weights = np.r_[0.0, np.full(7, 1e4)]
@@ -163,21 +155,6 @@ def test_an_l1_penalty_takes_weights_and_bounds_too():
     assert model.certificate_.converged
     assert np.abs(model.coef_).max() == pytest.approx(0.1)
     assert not LinearSVC(penalty="l1", C=0.2, penalty_weights=1e6 * WEIGHTS).fit(X, LABELS).coef_.any()
-
-
-def test_several_classes_share_weights_and_bounds():
-    few, y = X[:30], np.digitize(DATA.y[:30], [-1.0, 2.0])
-    model = LinearSVC(loss="hinge", bounds=(-0.2, 0.2), penalty_weights=WEIGHTS, tol=1e-9).fit(few, y)
-    for k in range(3):
-        alone = LinearSVC(loss="hinge", bounds=(-0.2, 0.2), penalty_weights=WEIGHTS, tol=1e-9).fit(few, y == k)
-        np.testing.assert_allclose(model.coef_[k], alone.coef_[0], atol=1e-4)
-
-
-def test_the_engine_takes_weights_and_bounds_too():
-    how = {"loss": "hinge", "bounds": (-0.2, 0.3), "penalty_weights": WEIGHTS, "tol": 1e-7}
-    first, second = (LinearSVC(**how, solver=solver).fit(X[:30], LABELS[:30]) for solver in ("auto", "cyclic"))
-    assert second.certificate_.converged
-    np.testing.assert_allclose(first.coef_, second.coef_, atol=1e-3)
 
 
 def test_clipped_is_the_conjugate_of_a_square_between_bounds():
@@ -218,14 +195,6 @@ def test_the_production_solver_goes_on_where_the_one_for_boxes_ends(compiled, mo
     assert whole.converged
     assert broken.converged
     assert broken.objective == pytest.approx(whole.objective, abs=broken.gap + whole.gap)
-
-
-def test_a_limit_of_rounds_holds_for_many_samples_too(monkeypatch):
-    monkeypatch.setattr("ascd.solver.tuning.FEW_IN_BOX", 10)
-    with pytest.warns(ConvergenceWarning):
-        model = LinearSVC(loss="hinge", C=100.0, tol=1e-12, max_iter=3).fit(X, LABELS)
-    assert model.n_iter_ == 3
-    assert model.certificate_.status == "iteration limit"
 
 
 def test_coefficients_keep_to_bounds_that_weights_round(monkeypatch):

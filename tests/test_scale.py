@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from pairs import in_pairs
 from scipy.optimize import minimize, minimize_scalar
 
 import ascd
-from ascd.estimators import _solving
-from ascd.estimators._scale import (
+from ascd.estimators._solving import Settings, minimize_problem
+from ascd.estimators.huber import (
     _Sample,
     derivative_in_scale,
     dual,
@@ -20,7 +18,6 @@ from ascd.estimators._scale import (
     primal,
     scale_of,
 )
-from ascd.estimators._solving import Settings, minimize_problem
 from ascd.results.solution import Status
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -149,28 +146,6 @@ def test_a_start_with_a_known_scale_needs_fewer_fits(compiled):
     assert needed > 3
     assert len(tried) - needed == 2  # one to see that it is good, one to polish
     assert warm.scale == pytest.approx(cold.scale, rel=1e-3)
-
-
-@pytest.mark.parametrize(("ends", "rounds"), [("moves no more", 3), ("is interrupted", 2), ("has none left", 4)])
-def test_polishing_goes_on_while_a_coefficient_moves(monkeypatch, ends, rounds):
-    _, _, problem_at, solve_at = make()
-    first = replace(solve_at(problem_at(0.3), None, None, rounds=1), status=Status.ITERATION_LIMIT, n_iter=1)
-    asked = []
-
-    def one_round(problem, settings, *, x0, **_):
-        asked.append(settings.max_iter)
-        if ends == "is interrupted" and len(asked) == 3:
-            raise KeyboardInterrupt
-        stays = ends == "moves no more" and len(asked) == 3
-        return replace(first, x=x0 * (1.0 + 1e-15 if stays else 1.0 + 1e-12))
-
-    monkeypatch.setattr(_solving, "solve_problem", one_round)
-    how = Settings(tol=1e-20, max_iter=4)
-    found = _solving.polished(problem_at(0.3), how, intercept=True, x0=np.ones(4), intercept0=first.intercept)
-    assert found.n_iter == rounds
-    assert found.status is (Status.INTERRUPTED if ends == "is interrupted" else Status.ITERATION_LIMIT)
-    assert found.seconds == pytest.approx(rounds * first.seconds)
-    assert set(asked) == {1}
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e6, 1e-6])

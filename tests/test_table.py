@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -95,7 +97,7 @@ def test_new_data_get_the_levels_of_the_fit():
     block = as_block(like.as_design().take(np.arange(13)), 3)
     np.testing.assert_array_equal(block[:, 3:6], [[0, 0, 1], [0, 0, 0], [0, 0, 0]])
     np.testing.assert_array_equal(block[:, 7:], [[0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 0]])
-    model = ascd.Lasso(0.1).fit(table, np.arange(D))
+    model = ascd.Lasso(0.1).fit(table, np.arange(D) + RNG.random(D))
     assert model.predict(like).shape == (3,)
     with pytest.raises(ValueError, match=r"feature 3 was 'town=Basel', here it is 'town=Bern'|X has \d+ features"):
         model.predict(ascd.Table(new.assign(town=new["town"].astype("category"), grade=pandas.Categorical([4, 4, 4]))))
@@ -187,7 +189,24 @@ def test_a_sparse_block_with_indices_outside_of_it_is_named():
 
 def test_predictions_refuse_what_is_not_finite():
     data = frame().drop(columns="visits")
-    model = ascd.Lasso(100.0).fit(ascd.Table(data), np.arange(D))
+    model = ascd.Lasso(100.0).fit(ascd.Table(data), np.arange(D) + RNG.random(D))
     data.loc[3, "age"] = np.nan
     with pytest.raises(ValueError, match=r"X must be finite; it has 1 nan.* the first column with such is 'age'"):
         model.predict(ascd.Table(data))
+
+
+@pytest.mark.parametrize("name", ["Lasso", "LogisticRegression"])
+def test_a_model_of_a_table_predicts_from_a_frame(name):
+    """Columns by their names, categories by their values; what the fit has not seen belongs to no level."""
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({"age": rng.standard_normal(20), "town": pandas.Categorical(np.arange(20) % 3 + 5)})
+    y = (frame["age"] + frame["town"].astype(int) > 6.0).to_numpy() * 1.0
+    table = ascd.Table({"people": frame})
+    model = getattr(ascd, name)(**({"alpha": 0.01} if name == "Lasso" else {})).fit(table, y)
+    new = pandas.DataFrame({"other": 1.0, "town": [6, 7, 99], "age": [0.5, -0.5, 1.0]})
+    expected = model.predict(ascd.Table({"people": new[["age", "town"]]}, like=table))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(new), expected)
+    assert len(pickle.dumps(model)) < 5000
+    with pytest.raises(ValueError, match="X lacks 1 columns of the table that was fitted, the first 'age'"):
+        model.predict(new.drop(columns="age"))
+    assert model.fit(frame[["age"]], y)._table is None
