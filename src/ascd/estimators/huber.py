@@ -222,9 +222,7 @@ class _Descent:
         for number in range(MOST_SCALE_FITS + 1):
             problem, last = self.problem_at(search.sigma), number == MOST_SCALE_FITS or search.ended
             try:
-                # the last fit spends some rounds on all the precision there is: with hardly any penalty, coefficients
-                # are known far less well than the objective
-                solution = self._solve(problem, start, *((1e-20, 10) if last else (tol, None)))
+                solution = self._polish(problem, start) if last else self._solve(problem, start, tol)
                 start = (None, None) if can_overflow else (solution.x, solution.intercept)
                 self.points.append(_Point(problem, solution, data, search, self.intercept))
             except (KeyboardInterrupt, DataGone) as error:
@@ -241,12 +239,29 @@ class _Descent:
         status: Status = solution.status  # type: ignore[union-attr]
         return status
 
-    def _solve(self, problem: Problem, start: tuple[Any, Any], tol: float, rounds: int | None) -> Any:
+    def _polish(self, problem: Problem, start: tuple[Any, Any]) -> Any:
+        """Solve to the limits of float64, one round at a time, until one leaves every coefficient where it was.
+
+        With hardly any penalty, coefficients are known far less well than the objective.  A tolerance below the
+        rounding errors is never met: the solver would go on to its last round.
+        """
+        before = None
+        for _ in range(10):
+            found = self.solve_at(problem, *start, 1e-20, 1)
+            self._count(found)
+            start, here = (found.x, found.intercept), np.append(found.x, found.intercept)
+            stays = before is not None and bool(np.all(np.abs(here - before) <= 1e-14 * np.abs(before)))
+            if stays or found.status is not Status.ITERATION_LIMIT:
+                break
+            before = here
+        return found
+
+    def _solve(self, problem: Problem, start: tuple[Any, Any], tol: float) -> Any:
         """Solve at one scale, once more where the solver's own reference leaves a gap above the joint tolerance."""
-        found = self.solve_at(problem, *start, tol, rounds)
+        found = self.solve_at(problem, *start, tol, None)
         self._count(found)
         wanted = 0.5 * self.search.sigma * SCALE_SHARE * self.tolerance
-        is_short = rounds is None and found.converged and SCALE_SHARE * found.gap > wanted
+        is_short = found.converged and SCALE_SHARE * found.gap > wanted
         if is_short and wanted > FINEST * found.zero_objective:  # below, rounding decides
             found = self.solve_at(problem, found.x, found.intercept, wanted / found.zero_objective, None)
             self._count(found)
