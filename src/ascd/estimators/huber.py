@@ -40,7 +40,7 @@ from ascd.matrix.columns import UNIT
 from ascd.problem.losses import Huber
 from ascd.problem.problem import Problem
 from ascd.problem.terms import cost_of, penalty_conjugates
-from ascd.results.lost import tell_of_loss
+from ascd.results.limits import tell_of_loss
 from ascd.results.solution import Solution, Status
 
 if TYPE_CHECKING:
