@@ -2,26 +2,27 @@
 
 The solver and the certificates never look inside: they call the methods of ``Matrix``, with ``columns`` an array of
 column indices (int64, none twice) and float64 vectors.  Three methods must be written, everything else has a default
-that those who know a faster way replace:
+that a storage with a faster way replaces:
 
 =======================  =======================================================================================
 must be written          ``dots`` (gradient entries), ``add`` (Ax follows a step), ``take`` (columns in local memory)
 must be set              ``shape``
-passes                   ``column_stats``, ``squares``, ``careful_dots``, ``means``, ``multiplier``, ``check_finite``
+passes                   ``column_stats``, ``squares``, ``careful_dots``, ``means``, ``check_finite``
 several outputs          ``dots_with_several``, ``add_several``
-costs                    ``nbytes``, ``entries``, ``counts``, ``sweep_cost``, ``products_cost``
+products of columns      ``products``, ``multiplier``, ``coupled_gram``
+costs                    ``nbytes``, ``entries``, ``counts``, ``pass_cost``, ``sweep_cost``, ``products_cost``
 where passes cost much   ``is_dear``, ``in_rounds``, ``at_once``, ``answers_several``, ``brings_columns``,
-                         ``dots_and_worst``, ``are_near``, ``most_near``, ``expect``, ``kept_products``,
-                         ``row_parts``, ``rounds``
+                         ``dots_and_worst``, ``are_near``, ``most_near``, ``kept_products``, ``row_parts``, ``rounds``
 =======================  =======================================================================================
 
-``local`` is a matrix in the memory of this process (``dense`` and ``sparse`` are its storages), ``rows`` one that lies
-by rows, ``files`` one on a disk, ``chunked`` one in chunks (``on_dask`` on a cluster), ``device`` one on a GPU,
-``table`` one of numbers and categories; ``open`` decides which of them an input becomes.
+``dense`` and ``sparse`` are matrices in the memory of this process, ``rows`` those that lie by rows, ``files`` those on
+a disk, ``chunked`` those in chunks (``on_dask`` on a cluster), ``device`` those on a GPU, ``table`` those of numbers
+and categories; ``open`` decides which of them an input becomes.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -54,106 +55,8 @@ class ColumnStats(NamedTuple):
 
     @classmethod
     def nothing(cls, columns: int, vectors: int) -> ColumnStats:
-        """Sums over no rows, to which others are added."""
+        """Return sums over no rows, to which others are added."""
         return cls(np.zeros(columns), np.zeros(columns), np.zeros(columns), np.zeros((vectors, columns)))
-
-
-class Multiplier(ABC):
-    """Products A_Lᵀ H A_R of columns with each other, each less its mean.
-
-    One made with ``keeps`` expects other curvatures H on the same columns, and keeps what does not depend on them;
-    ``forget`` ends that.
-    """
-
-    #: A column that varies by less than this share of its square is constant, up to rounding.
-    constant = 1e-24
-
-    @abstractmethod
-    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
-        """store[left, right] = products of columns[left] with columns[right]; ``means`` are those of all columns."""
-
-    def is_cheap(self, count: int, size: int) -> bool:
-        """Return True if all products of ``count`` new columns among ``size`` cost less than choosing some of them."""
-        return True
-
-    def forget(self) -> None:  # noqa: B027
-        """Free what is kept."""
-
-
-class Bends(NamedTuple):
-    """Derivatives of a penalty on both sides of zero, its only kink, and its curvature, for some coordinates."""
-
-    low: Array
-    high: Array
-    curvature: Array
-
-
-class Advanced(NamedTuple):
-    """Where proximal steps have led, the gradient there, and the largest aᵀGa/aᵀDa that they met."""
-
-    x: Array
-    gradient: Array
-    bend: float
-
-
-class Multiplied(Protocol):
-    """G = A_Wᵀ H A_W on ``columns``, wherever it is.
-
-    ``largest`` is for the caller: the largest eigenvalue of D^(−½) G D^(−½) met so far, D the diagonal; or 0.
-    """
-
-    columns: Array
-    diagonal: Array
-    largest: float
-
-    def times(self, vector: Array) -> Array:
-        """G·vector."""
-
-    def solve(self, free: Array, curvature: Array, right: Array, shift: float) -> Array | None:
-        """(G + curvature)⁻¹·right on the free coordinates; None where G is singular."""
-
-
-class KeptProducts(Multiplied, Protocol):
-    """Products that stay where the data are; columns join, ``position`` is the place of each (−1: not there).
-
-    Where they are not ``is_exact``, ``times_exactly`` measures what they miss, and ``widen`` clears them and makes the
-    next ones exact.
-    """
-
-    position: Array
-    is_exact: bool
-
-    @property
-    def room(self) -> float:
-        """Bytes that they may take."""
-
-    def clear(self) -> None: ...
-    def keep(self, columns: Array) -> None: ...
-    def widen(self) -> None: ...
-    def times_exactly(self, vector: Array) -> Array: ...
-    def admit(self, joining: Array, weight: Array, means: Array) -> None: ...
-    def by_passes(self, columns: Array, weight: Array, means: Array, accuracy: float, most: int) -> Any:
-        """The same without G, which has no room: passes over the columns, counted as ``reads``."""
-
-
-class RowParts(Protocol):
-    """Row chunks that evaluate functions beside the data.
-
-    Functions travel by name, so both sides must have them; answers say how they add up (``requests.Additive``).
-    """
-
-    @property
-    def spans(self) -> list[slice]:
-        """The rows of each chunk."""
-
-    def keep_beside(self, values: Sequence[Any]) -> list[Any]:
-        """Store a value beside each chunk; what comes back stands for it in ``over_rows``."""
-
-    def over_rows(self, function: Callable[..., Any], kept: Sequence[Any], *arguments: Any) -> Any:
-        """``function(chunk, value, *arguments)`` of all chunks, added up; one round trip."""
-
-    def all_moments(self, weight: Array) -> Any:
-        """Means and products (``requests.Moments``) with these weights, if they are known already."""
 
 
 class Matrix(ABC):
@@ -165,12 +68,14 @@ class Matrix(ABC):
     matrix : the compiled storage where all columns are in local memory, or None
     feature_names : names of the columns for errors, or None
     is_sparse : columns in local memory are sparse
-    at_once : columns that may be one working set because their products come with a pass; 0 where products are
-        computed as they are needed
+    at_once : columns that may be one working set because their products come with a pass, and columns are not moved; 0
+        where products are computed as they are needed
     in_rounds : a request costs a round trip, however few columns it is about; then all are requested at once
     is_dear : a pass costs so much that a proof from intervals is not confirmed by one
     answers_several : a pass costs much, and one for several vectors no more than one for one
     brings_columns : a round that finds columns to move copies them into local memory too
+    rounds : round trips so far
+    row_parts : row chunks that evaluate functions where they are, or None
     """
 
     shape: tuple[int, int]
@@ -182,6 +87,8 @@ class Matrix(ABC):
     is_dear: bool = False
     answers_several: bool = False
     brings_columns: bool = False
+    rounds: int = 0
+    row_parts: RowParts | None = None
 
     @abstractmethod
     def dots(self, columns: Array, vector: Array) -> Array:
@@ -223,10 +130,6 @@ class Matrix(ABC):
         total = float(weight.sum())
         return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
 
-    def multiplier(self, keeps: bool) -> Multiplier:
-        """Return what multiplies columns with each other."""
-        return BlockMultiplier(self)
-
     def check_finite(self) -> None:
         """Raise a ValueError that says how many entries are not finite."""
         for _, part in self._portions(np.arange(self.shape[1])):
@@ -249,57 +152,19 @@ class Matrix(ABC):
         """out += A_columns·factors, with ``out`` of shape (n_samples, n_outputs)."""
         add_each(self.add, columns, factors, out)
 
-    # ---- costs
+    # ---- products of columns with each other
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the matrix takes where it is."""
-        return 8 * self.shape[0] * self.shape[1]
+    def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
+        """Return A_firstᵀ H A_second, of columns less their means; ``means`` are those of all columns."""
+        blocks = [
+            as_block(self.take(columns), self.shape[0]) - (0.0 if means is None else means[columns])
+            for columns in (first, second)
+        ]
+        return np.asarray(blocks[0].T @ (weight[:, None] * blocks[1]))
 
-    @property
-    def counts(self) -> Array:
-        """Stored entries of each column."""
-        return np.full(self.shape[1], self.shape[0])
-
-    def entries(self, columns: Array | None = None) -> int:
-        """Return how many entries of these columns (all) are stored."""
-        return int((self.counts if columns is None else self.counts[columns]).sum())
-
-    def sweep_cost(self, columns: Array) -> float:
-        """Return the nanoseconds of a sweep over these columns."""
-        return costs.sweep(self.is_sparse, columns.size, self.entries(columns))
-
-    def products_cost(self, columns: Array) -> float:
-        """Return the nanoseconds of the products of all pairs of these columns."""
-        return costs.products(self.is_sparse, columns.size, self.entries(columns), self.shape[0])
-
-    # ---- matrices whose passes cost much
-
-    @property
-    def most_near(self) -> int:
-        """Columns that can be copied into local memory and kept: working sets are no larger."""
-        return self.shape[1]
-
-    @property
-    def rounds(self) -> int:
-        """Round trips so far."""
-        return 0
-
-    @property
-    def row_parts(self) -> RowParts | None:
-        """Row chunks that evaluate functions where they are, or None."""
-        return None
-
-    def dots_and_worst(self, columns: Array, vector: Array, low: Array, high: Array, most: int) -> Array:
-        """Return ``dots``; where ``brings_columns``, those farthest outside −high .. −low are copied here too."""
-        return self.dots(columns, vector)
-
-    def are_near(self, columns: Array) -> Array:
-        """Return a mask of the columns that are in local memory."""
-        return np.ones(columns.size, dtype=bool)
-
-    def expect(self, columns: Array, weight: Array) -> None:  # noqa: B027
-        """Announce that products of these columns with such weights are requested next, so that a round has them."""
+    def multiplier(self, keeps: bool) -> Multiplier:
+        """Return what multiplies columns with each other; one that ``keeps`` expects other curvatures H."""
+        return Multiplier(self)
 
     def kept_products(self, intercept: bool, constant: float) -> KeptProducts | None:
         """Return products that stay where the matrix is, or None."""
@@ -314,6 +179,57 @@ class Matrix(ABC):
         block = as_block(self.take(columns), self.shape[0])
         return gram_of_block(np.c_[block, np.ones(self.shape[0])] if ones else block, own, shared)
 
+    # ---- costs, in nanoseconds on one core
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the matrix takes where it is."""
+        return 8 * self.shape[0] * self.shape[1]
+
+    @property
+    def counts(self) -> Array:
+        """Stored entries of each column."""
+        return np.full(self.shape[1], self.shape[0])
+
+    def entries(self, columns: Array | None = None) -> int:
+        """Return how many entries of these columns (all) are stored."""
+        if not self.is_sparse:
+            return self.shape[0] * (self.shape[1] if columns is None else columns.size)
+        return int((self.counts if columns is None else self.counts[columns]).sum())
+
+    def pass_cost(self, columns: Array | None = None) -> float:
+        """Return the cost of reading these columns (all) once."""
+        return 0.5 * (costs.SPARSE_ENTRY if self.is_sparse else costs.DENSE_ENTRY) * self.entries(columns)
+
+    def sweep_cost(self, columns: Array) -> float:
+        """Return the cost of a sweep over these columns; infinite where columns are not moved."""
+        return math.inf if self.at_once else 2.0 * self.pass_cost(columns) + costs.VISIT * columns.size
+
+    def products_cost(self, columns: Array) -> float:
+        """Return the cost of the products of all pairs of these columns."""
+        return self.cost_of_products(columns.size, self.entries(columns))
+
+    def cost_of_products(self, count: int, stored: int) -> float:
+        """Return the cost of the products of all pairs of ``count`` columns with so many entries."""
+        if self.is_sparse:
+            return (costs.SPARSE_PRODUCT * stored / self.shape[0] + costs.LISTED) * stored + costs.CALLS
+        return costs.DENSE_PRODUCT * count * stored + costs.CALLS
+
+    # ---- matrices whose passes cost much
+
+    @property
+    def most_near(self) -> int:
+        """Columns that can be copied into local memory and kept: working sets are no larger."""
+        return self.shape[1]
+
+    def dots_and_worst(self, columns: Array, vector: Array, low: Array, high: Array, most: int) -> Array:
+        """Return ``dots``; where ``brings_columns``, those farthest outside −high .. −low are copied here too."""
+        return self.dots(columns, vector)
+
+    def are_near(self, columns: Array) -> Array:
+        """Return a mask of the columns that are in local memory."""
+        return np.ones(columns.size, dtype=bool)
+
     def with_constant(self, value: float) -> Matrix | None:
         """Return the matrix with one more column, which is constant; None where a chunk beside it does the same."""
         return None
@@ -323,20 +239,105 @@ class Matrix(ABC):
         return None
 
 
-class BlockMultiplier(Multiplier):
-    """Products of columns that are taken into local memory as dense blocks."""
+class Multiplier:
+    """Products A_Lᵀ H A_R of columns with each other, each less its mean; this one asks the matrix for all of them.
 
-    def __init__(self, source: Matrix) -> None:
+    One made with ``keeps`` expects other curvatures H on the same columns, and keeps what does not depend on them;
+    ``forget`` ends that.
+    """
+
+    #: A column that varies by less than this share of its square is constant, up to rounding.
+    constant = 1e-24
+
+    def __init__(self, source: Any) -> None:
         self.source = source
 
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
-        first = self._block(columns[left], means)
-        second = first if left is right else self._block(columns[right], means)
-        store[np.ix_(left, right)] = first.T @ (weight[:, None] * second)
+        """store[left, right] = products of columns[left] with columns[right]; ``means`` are those of all columns."""
+        store[np.ix_(left, right)] = self.source.products(columns[left], columns[right], weight, means)
 
-    def _block(self, columns: Array, means: Array | None) -> Array:
-        block = as_block(self.source.take(columns), self.source.shape[0])
-        return block if means is None else block - means[columns]
+    def is_cheap(self, count: int, size: int) -> bool:
+        """Return True if all products of ``count`` new columns among ``size`` cost less than choosing some of them."""
+        return True
+
+    def forget(self) -> None:
+        """Free what is kept."""
+
+
+class Bends(NamedTuple):
+    """Derivatives of a penalty on both sides of zero, its only kink, and its curvature, for some coordinates."""
+
+    low: Array
+    high: Array
+    curvature: Array
+
+
+class Advanced(NamedTuple):
+    """Where proximal steps have led, the gradient there, and the largest aᵀGa/aᵀDa that they met."""
+
+    x: Array
+    gradient: Array
+    bend: float
+
+
+class Multiplied(Protocol):
+    """G = A_Wᵀ H A_W on ``columns``, wherever it is.
+
+    ``largest`` is for the caller: the largest eigenvalue of D^(−½) G D^(−½) met so far, D the diagonal; or 0.
+    """
+
+    columns: Array
+    diagonal: Array
+    largest: float
+
+    def times(self, vector: Array) -> Array:
+        """Return G·vector."""
+
+    def solve(self, free: Array, curvature: Array, right: Array, shift: float) -> Array | None:
+        """Return (G + curvature)⁻¹·right on the free coordinates; None where G is singular."""
+
+
+class KeptProducts(Multiplied, Protocol):
+    """Products that stay where the data are; columns join, ``position`` is the place of each (−1: not there).
+
+    Where they are not ``is_exact``, ``times_exactly`` measures what they miss, and ``widen`` clears them and makes the
+    next ones exact.
+    """
+
+    position: Array
+    is_exact: bool
+
+    @property
+    def room(self) -> float:
+        """Bytes that they may take."""
+
+    def clear(self) -> None: ...
+    def keep(self, columns: Array) -> None: ...
+    def widen(self) -> None: ...
+    def times_exactly(self, vector: Array) -> Array: ...
+    def admit(self, joining: Array, weight: Array, means: Array) -> None: ...
+    def by_passes(self, columns: Array, weight: Array, means: Array, accuracy: float, most: int) -> Any:
+        """Return the same without G, which has no room: passes over the columns, counted as ``reads``."""
+
+
+class RowParts(Protocol):
+    """Row chunks that evaluate functions beside the data.
+
+    Functions travel by name, so both sides must have them; answers say how they add up (``chunked.together``).
+    """
+
+    @property
+    def spans(self) -> list[slice]:
+        """The rows of each chunk."""
+
+    def keep_beside(self, values: Sequence[Any]) -> list[Any]:
+        """Store a value beside each chunk; what comes back stands for it in ``over_rows``."""
+
+    def over_rows(self, function: Callable[..., Any], kept: Sequence[Any], *arguments: Any) -> Any:
+        """Return ``function(chunk, value, *arguments)`` of all chunks, added up; one round trip."""
+
+    def all_moments(self, weight: Array) -> Any:
+        """Return means and products (``chunked.Moments``) with these weights, if they are known already."""
 
 
 def as_block(part: Part, d: int) -> Array:

@@ -5,8 +5,6 @@ that are requested in small numbers (working sets, columns that intervals leave 
 pass, ``cache_bytes`` at most, and answers for them from there; a pass is needed for the rest alone.  Where columns are
 expensive to move (``caches_dots`` is False) only working sets are cached, never columns whose products with a vector
 are requested.
-
-``Multiplying`` matrices compute products of columns with each other themselves, and never move columns.
 """
 
 from __future__ import annotations
@@ -19,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix import costs
-from ascd.matrix.base import Matrix, Multiplier, Part, add_each, dots_of_each
+from ascd.matrix.base import Matrix, Multiplier, Part
 from ascd.matrix.dense import Local
 
 
@@ -43,27 +40,16 @@ class Remote(Matrix):
         return np.zeros(columns.size, dtype=bool)
 
 
-class Multiplying(Remote):
-    """A matrix that multiplies its columns with each other where they are."""
-
-    @abstractmethod
-    def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
-        """Return A_firstᵀ H A_second, of columns less their means; ``means`` are those of all columns."""
-
-    def sweep_cost(self, columns: Array) -> float:
-        """Infinite: columns are not fetched where their products can be."""
-        return math.inf
-
-    def multiplier(self, keeps: bool) -> Multiplier:
-        return RemoteMultiplier(self)
-
-
 class Cache(NamedTuple):
     """Columns in local memory: which, and the place of every column of the matrix there (−1: not there)."""
 
     local: Local
     columns: Array
     place: Array
+
+    def has(self, columns: Array) -> Array:
+        """Return a mask of the columns that are in it."""
+        return np.asarray(self.place[columns] >= 0)
 
 
 class Cached(Remote):
@@ -83,20 +69,12 @@ class Cached(Remote):
     _cache: Cache | None = None
 
     @abstractmethod
-    def read_dots(self, columns: Array, vector: Array) -> Array:
-        """Return ``dots`` from a pass."""
+    def read_dots(self, columns: Array, vectors: Array) -> Array:
+        """Return ``dots``, or ``dots_with_several`` for vectors of shape (n_samples, n_outputs), from a pass."""
 
     @abstractmethod
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
-        """Do what ``add`` does by a pass."""
-
-    def read_dots_with_several(self, columns: Array, vectors: Array) -> Array:
-        """Return ``dots_with_several`` from a pass, or from one for each vector."""
-        return dots_of_each(self.read_dots, columns, vectors)
-
-    def read_add_several(self, columns: Array, factors: Array, out: Array) -> None:
-        """Do what ``add_several`` does by a pass, or by one for each output."""
-        add_each(self.read_add, columns, factors, out)
+        """Do what ``add``, or ``add_several`` for ``out`` of shape (n_samples, n_outputs), does by a pass."""
 
     @property
     def most_near(self) -> int:
@@ -107,28 +85,22 @@ class Cached(Remote):
     def dots(self, columns: Array, vector: Array) -> Array:
         # without room for all of them, one pass for all is faster than two answers
         cache = self._with(columns) if self.caches_dots else self._cache
-        return self._from_both("dots", cache, columns, vector)
+        return self._from_both(cache, columns, vector)
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         cache = (self._with(columns) if self.caches_dots else None) or self._cache
-        return self._from_both("dots_with_several", cache, columns, vectors)
+        return self._from_both(cache, columns, vectors)
 
-    def _from_both(self, name: str, cache: Cache | None, columns: Array, vectors: Array) -> Array:
-        """What the method of this name gives: from the cache, and from a pass for columns that are not in it."""
-        read, cached = getattr(self, f"read_{name}"), self._mask(cache, columns)
+    def _from_both(self, cache: Cache | None, columns: Array, vectors: Array) -> Array:
+        """Products from the cache, and from a pass for columns that are not in it."""
         out = np.empty((columns.size, *vectors.shape[1:]))
-        if not columns.size:
-            return out
-        if cache is None or not cached.any():
-            return np.asarray(read(columns, vectors))
-        out[cached] = getattr(cache.local, name)(cache.place[columns[cached]], vectors)
+        cached = np.zeros(columns.size, dtype=bool) if cache is None else cache.has(columns)
+        if cache is not None and cached.any():
+            dots = cache.local.dots if vectors.ndim == 1 else cache.local.dots_with_several
+            out[cached] = dots(cache.place[columns[cached]], vectors)
         if not cached.all():
-            out[~cached] = read(columns[~cached], vectors)
+            out[~cached] = self.read_dots(columns[~cached], vectors)
         return out
-
-    def _mask(self, cache: Cache | None, columns: Array) -> Array:
-        """Which of the columns are in this cache."""
-        return np.zeros(columns.size, dtype=bool) if cache is None else cache.place[columns] >= 0
 
     def squares(self, weight: Any, columns: Array) -> Array:
         local, places = self.local(columns)
@@ -142,25 +114,18 @@ class Cached(Remote):
         return product, error
 
     def add(self, columns: Array, factors: Array, out: Array) -> None:
-        cache = self._for_add(columns)
-        if cache is not None:
-            cache.local.add(cache.place[columns], factors, out)
-        elif columns.size:
+        """From the cache if all of these columns are in it; they are fetched where there is room, moving cheap."""
+        cache = self._with(columns) if self.caches_dots else self._cache
+        if not columns.size:
+            return
+        if cache is None or not cache.has(columns).all():
             self.read_add(columns, factors, out)
+        else:
+            add = cache.local.add if out.ndim == 1 else cache.local.add_several
+            add(cache.place[columns], factors, out)
 
     def add_several(self, columns: Array, factors: Array, out: Array) -> None:
-        cache = self._for_add(columns)
-        if cache is not None:
-            cache.local.add_several(cache.place[columns], factors, out)
-        elif columns.size:
-            self.read_add_several(columns, factors, out)
-
-    def _for_add(self, columns: Array) -> Cache | None:
-        """The cache if all of these columns are in it; they are fetched where there is room and moving is cheap."""
-        if self.caches_dots and columns.size:
-            return self._with(columns)
-        cache = self._cache
-        return cache if cache is not None and bool(self._mask(cache, columns).all()) else None
+        self.add(columns, factors, out)
 
     def multiplier(self, keeps: bool) -> Multiplier:
         return CachedMultiplier(self, keeps)
@@ -170,7 +135,7 @@ class Cached(Remote):
         return Part(local.matrix, places)
 
     def are_near(self, columns: Array) -> Array:
-        return self._mask(self._cache, columns)
+        return super().are_near(columns) if self._cache is None else self._cache.has(columns)
 
     def local(self, columns: Array) -> tuple[Local, Array]:
         """Return the columns in local memory, and their places: cached, or fetched for this once if they are many."""
@@ -186,13 +151,13 @@ class Cached(Remote):
         return (slice(start, min(start + size, columns.size)) for start in range(0, columns.size, size))
 
     def _bytes(self, columns: Array) -> float:
-        """What the columns take in local memory."""
-        return (costs.SPARSE_BYTES if self.is_sparse else costs.DENSE_BYTES) * self.entries(columns)
+        """What the columns take in local memory; a sparse entry has its row."""
+        return (12.0 if self.is_sparse else 8.0) * self.entries(columns)
 
     def _with(self, columns: Array) -> Cache | None:
         """The cache with these columns in it: they are fetched; None where they have no room."""
         cache = self._cache
-        missing = columns[~self._mask(cache, columns)]
+        missing = columns if cache is None else columns[~cache.has(columns)]
         if missing.size == 0:
             return cache
         if self._bytes(columns) > self.cache_bytes:
@@ -241,13 +206,3 @@ class CachedMultiplier(Multiplier):
 
     def forget(self) -> None:
         self.local = self.inner = None
-
-
-class RemoteMultiplier(Multiplier):
-    """Products computed where the data are."""
-
-    def __init__(self, source: Multiplying) -> None:
-        self.source = source
-
-    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
-        store[np.ix_(left, right)] = self.source.products(columns[left], columns[right], weight, means)

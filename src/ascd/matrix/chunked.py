@@ -1,13 +1,23 @@
-"""Requests to the chunks of a matrix (``chunked``), and how the answers of row chunks add up.
+"""A matrix in chunks: cut by columns, by rows or both; every chunk is itself a matrix, wherever it is.
 
-Arguments and answers are arrays, so that they can travel.  A chunk is a ``Matrix``; a request is the name of one of its
-methods or of a function in ``REQUESTS``.  Answers of row chunks to requests in ``SUMS`` add up, and an executor may add
-up those it has in one place (``together``), so that one answer travels.  Products of centred columns add up too, each
-chunk with its own means m_p and total weight s_p: with m the means of all,
+Answers of column chunks are joined, answers of row chunks are summed:
+
+    ⟨a_j, v⟩ = Σ_chunks ⟨a_j[rows], v[rows]⟩,       (Ax)[rows] = Σ_chunks A[rows, columns]·x[columns].
+
+An *executor* says where chunks are: in this process, on a cluster, on devices.  A *request* is the name of a method of
+a chunk or of a function in ``REQUESTS``; arguments and answers are arrays, so that they can travel.  Only chunks that
+hold a requested column get one.  Answers of row chunks to requests in ``SUMS`` add up, and an executor may add up those
+it has in one place (``together``), so that one answer travels.  Sums over rows are reordered, so the last digits depend
+on the partition; for a fixed one they do not change.  ``careful_dots`` adds them with compensation, and its bound
+counts what that loses.  Products of centred columns add up too, each chunk with its own means m_p and total weight s_p:
+with m the means of all,
 
     Σ_k s_k (a_k − m)(a_k − m)ᵀ = Σ_p [Σ_{k in p} s_k (a_k − m_p)(a_k − m_p)ᵀ + s_p (m_p − m)(m_p − m)ᵀ],
 
 a sum without cancellation.
+
+Tall data in row chunks (``TallChunks``) multiply their columns themselves, and no column is ever fetched; of others
+(``WideChunks``) working sets are fetched and cached.
 """
 
 from __future__ import annotations
@@ -23,10 +33,12 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, Matrix, RowParts, as_block
-from ascd.matrix.cached import Cached, Multiplying, Remote
+from ascd.matrix.cached import Cached, Remote
 from ascd.matrix.columns import UNIT
 from ascd.matrix.dense import Dense, Local, LocalDense
 from ascd.matrix.sparse import LocalSparse
+
+OfRows = Callable[[slice], tuple[Any, ...]]
 
 
 class Call(NamedTuple):
@@ -39,9 +51,8 @@ class Call(NamedTuple):
 
 
 class Executor(Protocol):
-    """Where chunks are: this process, the tasks of a cluster, devices."""
+    """Where chunks are; ``is_remote`` says that a request costs a round trip."""
 
-    #: A request costs a round trip.
     is_remote: bool
 
     def ask(self, calls: Sequence[Call]) -> list[Any]:
@@ -75,6 +86,9 @@ class InTurn:
         return InTurn([function(chunk, *arguments) for chunk in self.chunks])
 
 
+# ---- requests
+
+
 class Facts(NamedTuple):
     """Bytes, stored entries of each column, and whether the chunk is sparse: known without a pass."""
 
@@ -90,13 +104,6 @@ class Moments(NamedTuple):
     total: float
     means: Array
     products: Array
-
-
-class Additive(Protocol):
-    """An answer that knows how those of several row chunks become one."""
-
-    @staticmethod
-    def together(answers: Sequence[Any]) -> Any: ...
 
 
 def answer(chunk: Any, request: str, arguments: tuple[Any, ...]) -> Any:
@@ -130,9 +137,12 @@ def first(chunk: Matrix, weight: Any, vectors: Array, with_products: bool) -> tu
 def moments(chunk: Matrix, columns: Array, weight: Any, sums: Array | None = None) -> Moments:
     """Return the moments of these columns; ``sums`` are their weighted sums, where those are known."""
     weights = np.full(chunk.shape[0], float(weight)) if np.ndim(weight) == 0 else weight
-    total = float(weights.sum())
+    total, every = float(weights.sum()), np.arange(columns.size)
     means = sums / total if sums is not None and total > 0.0 else chunk.means(columns, weights)
-    return Moments(columns, total, means, _multiply(chunk, columns, 0, weights, means))
+    store, less = np.zeros((columns.size, columns.size), order="F"), np.zeros(chunk.shape[1])
+    less[columns] = means
+    chunk.multiplier(False).fill(store, columns, every, every, weights, less)
+    return Moments(columns, total, means, store)
 
 
 def squares(chunk: Matrix, columns: Array, weight: Any) -> Array:
@@ -168,41 +178,9 @@ def block(chunk: Matrix, columns: Array) -> Any:
     return as_block(part, chunk.shape[0])
 
 
-def products(chunk: Matrix, columns: Array, count: int, weight: Array, means: Array | None) -> Array:
-    """Return products of the first ``count`` columns with the others (0: of all with all), less the means given."""
-    if means is None:
-        return _multiply(chunk, columns, count, weight, None)
-    own = chunk.means(columns, weight)
-    away = own - means
-    left, right = (away[:count], away[count:]) if count else (away, away)
-    return _multiply(chunk, columns, count, weight, own) + np.outer(float(weight.sum()) * left, right)
-
-
-def _multiply(chunk: Matrix, columns: Array, count: int, weight: Array, means: Array | None) -> Array:
-    """Products of columns less their means on these rows."""
-    places = np.arange(columns.size)
-    left, right = (places, places) if count == 0 else (places[:count], places[count:])
-    store = np.zeros((columns.size, columns.size), order="F")
-    less = None
-    if means is not None:
-        less = np.zeros(chunk.shape[1])
-        less[columns] = means
-    chunk.multiplier(False).fill(store, columns, left, right, weight, less)
-    return store[np.ix_(left, right)] if count else store
-
-
 def apply(chunk: Matrix, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a function finds in the chunk; its answers say how they add up (``Additive``)."""
+    """Return what a function finds in the chunk; its answers have a method ``together`` that adds them up."""
     return function(chunk, *arguments)
-
-
-def check_finite(chunk: Matrix) -> str:
-    """Return what is wrong with the numbers of the chunk, or "" if all are finite."""
-    try:
-        chunk.check_finite()
-    except ValueError as error:
-        return str(error)
-    return ""
 
 
 def with_constant(chunk: Any, value: float) -> Any:
@@ -218,12 +196,11 @@ def with_constant(chunk: Any, value: float) -> Any:
 
 
 REQUESTS: dict[str, Callable[..., Any]] = {
-    made.__name__: made
-    for made in (
-        shape, facts, first, moments, squares, dots_and_worst, linear, block, products, apply,
-        check_finite,
-    )
-}  # fmt: skip
+    made.__name__: made for made in (shape, facts, first, moments, squares, dots_and_worst, linear, block, apply)
+}
+
+
+# ---- sums of the answers of row chunks
 
 
 def together(request: str, answers: Sequence[Any]) -> Any:
@@ -250,8 +227,6 @@ def add_moments(answers: Sequence[Moments]) -> Moments:
 def add_carefully(answers: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
     """Return the sum of products with error bounds, and its own bound: two-sums keep what every addition loses."""
     total, error = answers[0]
-    if len(answers) == 1:
-        return total, error
     rest, lost = np.zeros((2, total.size))
     for product, bound in answers[1:]:
         grown = total + product
@@ -277,8 +252,8 @@ def _add_facts(answers: Sequence[Facts]) -> Facts:
 
 
 def _add_first(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
-    known, surveys, found = zip(*answers, strict=True)
-    sums = tuple(_add_all(field) for field in zip(*surveys, strict=True))
+    known, stats, found = zip(*answers, strict=True)
+    sums = tuple(_add_all(field) for field in zip(*stats, strict=True))
     return _add_facts(known), sums, None if found[0] is None else add_moments(found)
 
 
@@ -290,12 +265,11 @@ SUMS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "dots": _add_all,
     "dots_with_several": _add_all,
     "careful_dots": add_carefully,
-    "products": _add_all,
     "apply": lambda answers: answers[0].together(answers),
 }
 
 
-OfRows = Callable[[slice], tuple[Any, ...]]
+# ---- matrices in chunks
 
 
 class Answers(NamedTuple):
@@ -329,12 +303,8 @@ class Chunks(Remote):
         self.shape = int(rows[-1]), int(columns[-1])
         self.is_dear = executor.is_remote
         self.spans = [slice(int(start), int(stop)) for start, stop in pairwise(rows)]
-        self._rounds = self.calls = 0
+        self.rounds = self.calls = 0
         self._facts: Facts | None = None
-
-    @property
-    def rounds(self) -> int:
-        return self._rounds
 
     @property
     def facts(self) -> Facts:
@@ -363,10 +333,10 @@ class Chunks(Remote):
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         wanted = self.with_products
         found = self._ask("first", None, lambda rows: (_of_rows(weight, rows), vectors[:, rows], wanted))
-        known, surveys, moments = zip(*(together("first", column.answers) for column in found), strict=True)
+        known, stats, moments = zip(*(together("first", column.answers) for column in found), strict=True)
         self._learn(known)
         self._note_moments(weight, moments[0])
-        square, *others = (np.concatenate(field, axis=-1) for field in zip(*surveys, strict=True))
+        square, *others = (np.concatenate(field, axis=-1) for field in zip(*stats, strict=True))
         return ColumnStats(square if square.size else others[0].copy(), *others)
 
     def _note_moments(self, weight: Any, moments: Moments | None) -> None:
@@ -375,13 +345,10 @@ class Chunks(Remote):
     def squares(self, weight: Any, columns: Array) -> Array:
         return self._sums("squares", columns, lambda rows: (_of_rows(weight, rows),))
 
-    def read_dots(self, columns: Array, vector: Array) -> Array:
-        """Return ``dots`` from a round."""
-        return self._sums("dots", columns, lambda rows: (vector[rows],))
-
-    def read_dots_with_several(self, columns: Array, vectors: Array) -> Array:
-        """Return ``dots_with_several`` from a round."""
-        return self._sums("dots_with_several", columns, lambda rows: (vectors[rows],), vectors.shape[1:])
+    def read_dots(self, columns: Array, vectors: Array) -> Array:
+        """Return ``dots`` or ``dots_with_several`` from a round."""
+        request = "dots" if vectors.ndim == 1 else "dots_with_several"
+        return self._sums(request, columns, lambda rows: (vectors[rows],), vectors.shape[1:])
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
         product, error = np.zeros((2, columns.size))
@@ -400,25 +367,23 @@ class Chunks(Remote):
 
     def _joined(self, found: Sequence[Answers], size: int) -> Local:
         """Columns that have come, side by side; sparse if a chunk is."""
-        shape = (self.shape[0], size)
+        matrix_shape = (self.shape[0], size)
         if not self.is_sparse:
-            values = np.empty(shape, order="F")
+            values = np.empty(matrix_shape, order="F")
             for there, answers in found:
-                for rows, block in zip(self.spans, answers, strict=True):
-                    values[rows, there] = block
-            return LocalDense(Dense(values), shape)
+                for rows, one in zip(self.spans, answers, strict=True):
+                    values[rows, there] = one
+            return LocalDense(Dense(values), matrix_shape)
         from scipy import sparse
 
         if not size:
-            return LocalSparse.of(sparse.csc_array(shape))
+            return LocalSparse.of(sparse.csc_array(matrix_shape))
         order = np.concatenate([np.arange(size)[column.there] for column in found])
-        stacks = [sparse.vstack([sparse.csc_array(block) for block in column.answers]) for column in found]
+        stacks = [sparse.vstack([sparse.csc_array(one) for one in column.answers]) for column in found]
         return LocalSparse.of(sparse.hstack(stacks, format="csc")[:, np.argsort(order)])
 
     def check_finite(self) -> None:
-        for column in self._ask("check_finite", None):
-            for complaint in filter(None, column.answers):
-                raise ValueError(complaint)
+        self._ask("check_finite", None)
 
     def _sums(self, request: str, columns: Array, of_rows: OfRows, outputs: tuple[int, ...] = ()) -> Array:
         out = np.zeros((columns.size, *outputs))
@@ -446,7 +411,7 @@ class Chunks(Remote):
         if not calls:
             return []
         answers, count = self.executor.ask(calls), len(self.spans)
-        self._rounds += 1
+        self.rounds += 1
         self.calls += len(calls)
         found = [Answers(there, answers[i * count : (i + 1) * count]) for i, (_, there, _) in enumerate(chosen)]
         if request not in SUMS:
@@ -464,33 +429,27 @@ class Chunks(Remote):
             yield number, there, columns[there] - self.column_ends[number]
 
 
-class TallChunks(Chunks, Multiplying):
+class TallChunks(Chunks):
     """Row chunks that hold all of a few columns: the first pass gives all products of columns, which are kept.
 
-    None is requested again while weights are a multiple of the ones there.  What belongs to the samples can be computed
-    beside the rows (``base.RowParts``).
+    None is requested again while weights are a multiple of the ones there: with w = f·s means are the same, and
+    products f times as large.  What belongs to the samples can be computed beside the rows (``base.RowParts``).
     """
 
     at_once = costs.AT_ONCE
     in_rounds = with_products = True
-
-    def __init__(self, executor: Executor, rows: Array, columns: Array) -> None:
-        super().__init__(executor, rows, columns)
-        self._moments = KnownMoments(self.shape[1])
+    # replaced as a whole: folds of a cross-validation share it between threads
+    _moments: tuple[tuple[Any, Moments], ...] = ()
 
     @property
-    def row_parts(self) -> RowParts:
+    def row_parts(self) -> RowParts:  # type: ignore[override]
         return self
-
-    def _note_moments(self, weight: Any, moments: Moments | None) -> None:
-        if moments is not None:
-            self._moments.keep(weight, moments)
 
     def dots(self, columns: Array, vector: Array) -> Array:
         return self.read_dots(columns, vector)
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
-        return self.read_dots_with_several(columns, vectors)
+        return self.read_dots(columns, vectors)
 
     def add(self, columns: Array, factors: Array, out: Array) -> None:
         if columns.size:
@@ -501,24 +460,49 @@ class TallChunks(Chunks, Multiplying):
 
     def means(self, columns: Array, weight: Array) -> Array:
         """Return the means; products of these columns, which are requested next, come along."""
-        if not columns.size:
-            return np.zeros(0)
-        known = self._moments.means(columns, weight)
-        if known is not None:
-            return known
-        found = together("moments", self._ask("moments", columns, lambda rows: (weight[rows],))[0].answers)
-        self._moments.keep(weight, found)
-        return np.asarray(found.means)
+        return self._moments_of(columns, weight).means if columns.size else np.zeros(0)
 
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
-        known = self._moments.products(first, second, weight, means)
-        if known is not None:
-            return known
-        is_same = np.array_equal(first, second)
-        chosen, count = (first, 0) if is_same else (np.concatenate([first, second]), first.size)
-        less = None if means is None else means[chosen]
-        found = self._ask("products", chosen, lambda rows: (count, weight[rows], less))
-        return np.asarray(together("products", found[0].answers))
+        """Return products of columns less any means m, from those less the weighted means m_s: with S = Σs,
+
+        Σ_k s_k (a_ki − m_i)(a_kj − m_j) = Σ_k s_k (a_ki − m_si)(a_kj − m_sj) + S·(m_si − m_i)(m_sj − m_j).
+        """
+        both = np.union1d(first, second)
+        found = self._moments_of(both, weight)
+        away = found.means - (0.0 if means is None else means[both])
+        left, right = np.searchsorted(both, first), np.searchsorted(both, second)
+        return np.asarray(found.products[np.ix_(left, right)] + found.total * np.outer(away[left], away[right]))
+
+    def _moments_of(self, columns: Array, weight: Array) -> Moments:
+        """Moments of these columns: known, or requested and kept."""
+        known = self._known_moments(columns, weight)
+        if known is None:
+            known = together("moments", self._ask("moments", columns, lambda rows: (weight[rows],))[0].answers)
+            self._note_moments(weight, known)
+        return known
+
+    def _note_moments(self, weight: Any, moments: Moments | None) -> None:
+        """Keep these moments, and of the others as many as have room."""
+        if moments is None:
+            return
+        kept = weight if np.ndim(weight) == 0 else weight.copy()
+        size = moments.products.nbytes + np.asarray(kept).nbytes  # weights of tall data are longer than products
+        most = min(costs.MOMENTS_KEPT, max(1, costs.PRODUCTS_KEPT // size))
+        self._moments = ((kept, moments), *self._moments)[:most]
+
+    def _known_moments(self, columns: Array, weight: Array) -> Moments | None:
+        for kept, found in self._moments:
+            factor, place = _multiple(weight, kept), np.full(self.shape[1], -1)
+            place[found.columns] = np.arange(found.columns.size)
+            there = place[columns]
+            if factor is not None and (there >= 0).all():
+                products = factor * found.products[np.ix_(there, there)]
+                return Moments(columns, factor * found.total, found.means[there], products)
+        return None
+
+    def all_moments(self, weight: Array) -> Moments | None:
+        """Return the moments of all columns with these weights, where a pass has given them."""
+        return self._known_moments(np.arange(self.shape[1]), weight)
 
     def with_constant(self, value: float) -> TallChunks:
         """Return the matrix with one more column: chunks get it where they are."""
@@ -535,10 +519,6 @@ class TallChunks(Chunks, Multiplying):
         found = self._ask("apply", None, lambda _: (function, next(beside), *arguments))
         return together("apply", found[0].answers)
 
-    def all_moments(self, weight: Array) -> Moments | None:
-        """Return the moments of all columns with these weights, where a pass has given them."""
-        return self._moments.of_all(weight)
-
 
 class WideChunks(Chunks, Cached):
     """Chunks of many columns: columns of working sets are fetched and cached."""
@@ -553,13 +533,9 @@ class WideChunks(Chunks, Cached):
     def cache_bytes(self) -> float:  # type: ignore[override]
         return max(costs.NEAR_FETCHED, costs.NEAR_SHARE * self.nbytes)
 
-    def read_add_several(self, columns: Array, factors: Array, out: Array) -> None:
-        self.read_add(columns, factors, out)
-
     def dots_and_worst(self, columns: Array, vector: Array, low: Array, high: Array, most: int) -> Array:
         """Return products; columns for which they are farthest outside −high .. −low come in the same round."""
-        cache = self._cache
-        is_far = ~self._mask(cache, columns)
+        cache, is_far = self._cache, ~self.are_near(columns)
         far, out = columns[is_far], np.empty(columns.size)
         taken = 0.0 if cache is None else self._bytes(cache.columns)
         if not far.size or taken + most * self._bytes(far) / far.size > self.cache_bytes:
@@ -570,8 +546,8 @@ class WideChunks(Chunks, Cached):
         ends = (_one_if_equal(low[is_far]), _one_if_equal(high[is_far]), at_most)
         new, blocks, product = np.empty(0, dtype=np.int64), [], np.empty(far.size)
         for there, answers in self._ask("dots_and_worst", far, lambda _: (vector,), ends=ends):
-            product[there], worst, block = answers[0]
-            blocks.append(Answers(slice(new.size, new.size + worst.size), [block]))
+            product[there], worst, found = answers[0]
+            blocks.append(Answers(slice(new.size, new.size + worst.size), [found]))
             new = np.concatenate([new, far[there][worst]])
         out[is_far] = product
         if new.size:
@@ -580,65 +556,6 @@ class WideChunks(Chunks, Cached):
                 local, new = cache.local.beside(local), np.concatenate([cache.columns, new])
             self._keep(local, new)
         return out
-
-
-class KnownMoments:
-    """The last moments that have room, of a matrix with n columns.
-
-    Weights of a request may be those of a pass up to a factor, w = f·s: means are the same then, and products f times
-    as large.  For other means m than the weighted ones m_s, with S = Σs,
-
-        Σ_k s_k (a_ki − m_i)(a_kj − m_j) = Σ_k s_k (a_ki − m_si)(a_kj − m_sj) + S·(m_si − m_i)(m_sj − m_j).
-    """
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-        # replaced as a whole: folds of a cross-validation share it between threads
-        self._kept: tuple[tuple[Any, Moments], ...] = ()
-
-    def keep(self, weight: Any, moments: Moments) -> None:
-        """Keep these moments, and of the others as many as have room."""
-        kept = weight if np.ndim(weight) == 0 else weight.copy()
-        size = moments.products.nbytes + np.asarray(kept).nbytes  # weights of tall data are longer than products
-        most = min(costs.MOMENTS_KEPT, max(1, costs.PRODUCTS_KEPT // size))
-        self._kept = ((kept, moments), *self._kept)[:most]
-
-    def means(self, columns: Array, weight: Array) -> Array | None:
-        """Return the means of these columns, if they are known."""
-        found = self._find(weight, columns)
-        return None if found is None else found[1].means[found[2][columns]]
-
-    def of_all(self, weight: Array) -> Moments | None:
-        """Return the moments of all columns in their order, if they are known."""
-        everything = np.arange(self.n)
-        found = self._find(weight, everything)
-        if found is None:
-            return None
-        factor, known, place = found
-        products = factor * known.products[np.ix_(place, place)]
-        return Moments(everything, factor * known.total, known.means[place], products)
-
-    def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array | None:
-        """Return the products of the first columns with the second, each less its mean, if they are known."""
-        found = self._find(weight, np.concatenate([first, second]))
-        if found is None:
-            return None
-        factor, known, place = found
-        there = place[first], place[second]
-        left, right = (
-            known.means[here] - (0.0 if means is None else means[chosen])
-            for here, chosen in zip(there, (first, second), strict=True)
-        )
-        return np.asarray(factor * (known.products[np.ix_(*there)] + known.total * np.outer(left, right)))
-
-    def _find(self, weight: Array, columns: Array) -> tuple[float, Moments, Array] | None:
-        """The factor f, the moments, and where columns stand in them."""
-        for kept, found in self._kept:
-            factor, place = _multiple(weight, kept), np.full(self.n, -1)
-            place[found.columns] = np.arange(found.columns.size)
-            if factor is not None and (place[columns] >= 0).all():
-                return factor, found, place
-        return None
 
 
 def _multiple(weight: Array, kept: Any) -> float | None:

@@ -1,4 +1,7 @@
-"""A matrix in the memory of this process; what depends on the storage is left to ``dense`` and ``sparse``."""
+"""Columns in the memory of this process: what all storages share, and dense columns of any type of number.
+
+Sums are float64, products of dense columns with each other come from the linear algebra library.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, Matrix, Multiplier, Part
 from ascd.matrix.columns import add_columns, careful_products, fill_column_stats, fill_dots, fill_squares
 
-NO_WEIGHTS = np.empty(0)
+NOTHING = np.empty(0)
 
 
 class Local(Matrix):
@@ -28,43 +31,35 @@ class Local(Matrix):
     def beside(self, other: Any) -> Local:
         """Return these columns followed by those of another matrix of this kind."""
 
-    @abstractmethod
     def running_entries(self, columns: Array | None) -> Array | None:
         """Return the cumulated numbers of stored entries of these columns; None where all have the same number."""
+        return None
 
     @property
     def nbytes(self) -> int:
         return sum(array.nbytes for array in self.matrix)
 
-    def pass_cost(self, columns: Array | None = None) -> float:
-        """Return the nanoseconds to read these columns (all) once."""
-        return costs.reading(self.is_sparse, self.entries(columns))
-
-    def cost_of_products(self, count: int, stored: int) -> float:
-        """Return the nanoseconds of the products of all pairs of so many columns with so many entries."""
-        return costs.products(self.is_sparse, count, stored, self.shape[0])
-
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         n = self.shape[1]
         square, plain, total = np.empty((3, n))
         products = np.empty((len(vectors), n))
-        scale, weights = (float(weight), NO_WEIGHTS) if np.ndim(weight) == 0 else (0.0, weight)
-        self._share(None, fill_column_stats, self.matrix, scale, weights, vectors, square, plain, total, products)
+        scale, weights = (float(weight), NOTHING) if np.ndim(weight) == 0 else (0.0, weight)
+        self._share(None, fill_column_stats, scale, weights, vectors, square, plain, total, products)
         return ColumnStats(square, plain, total, products)
 
     def squares(self, weight: Any, columns: Array) -> Array:
         out = np.empty(columns.size)
-        self._share(columns, fill_squares, self.matrix, columns, weight, out)
+        self._share(columns, fill_squares, columns, weight, out)
         return out
 
     def dots(self, columns: Array, vector: Array) -> Array:
         out = np.empty(columns.size)
-        self._share(columns, fill_dots, self.matrix, columns, vector, out)
+        self._share(columns, fill_dots, columns, vector, out)
         return out
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
         product, error = np.empty((2, columns.size))
-        self._share(columns, careful_products, self.matrix, columns, vector, product, error)
+        self._share(columns, careful_products, columns, vector, product, error)
         return product, error
 
     def add(self, columns: Array, factors: Array, out: Array) -> None:
@@ -81,12 +76,8 @@ class Local(Matrix):
 
     def _share(self, columns: Array | None, kernel: Any, *arguments: Any) -> None:
         """Share a pass over these columns (all) among threads, in parts with equally many entries."""
-        size = self.shape[1] if columns is None else columns.size
-        cost = self.pass_cost(columns)
-        share(cost, size, kernel, *arguments, weigh=lambda: self.running_entries(columns))
-
-
-NO_MEANS = np.empty(0)
+        size, cost = self.shape[1] if columns is None else columns.size, self.pass_cost(columns)
+        share(cost, size, kernel, self.matrix, *arguments, weigh=lambda: self.running_entries(columns))
 
 
 class Dense(NamedTuple):
@@ -123,22 +114,15 @@ class LocalDense(Local):
 
     matrix: Dense
 
-    def entries(self, columns: Array | None = None) -> int:
-        return self.shape[0] * (self.shape[1] if columns is None else columns.size)
-
-    def running_entries(self, columns: Array | None) -> None:
-        """None: all columns are equally long."""
-
     def beside(self, other: LocalDense) -> LocalDense:
         values = np.concatenate([self.matrix.values.T, other.matrix.values.T]).T
         return LocalDense(Dense(values), values.shape)
 
     def dots(self, columns: Array, vector: Array) -> Array:
         """Four columns at a time where the data are larger than the cache: memory answers several streams faster."""
-        if self.matrix.values.size <= costs.SMALL_DATA:
-            return super().dots(columns, vector)
         out = np.empty(columns.size)
-        self._share(columns, fill_four_dots, self.matrix.values, columns, vector, out)
+        is_small = self.matrix.values.size <= costs.SMALL_DATA
+        self._share(columns, fill_dots if is_small else fill_four_dots, columns, vector, out)
         return out
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
@@ -176,6 +160,13 @@ class DenseMultiplier(Multiplier):
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
         """Strips of the left columns, one at a time, so that work space is small beside the products."""
         root, size = np.sqrt(weight), costs.STRIP
+        if left.size * right.size * root.size <= costs.CHEAP:  # too little for kernels and threads
+            parts = [self.values[:, columns[side]] for side in ((left,) if left is right else (left, right))]
+            if means is not None:
+                parts = [part - means[columns[side]] for part, side in zip(parts, (left, right), strict=False)]
+            parts = [root[:, None] * part for part in parts]
+            store[np.ix_(left, right)] = parts[0].T @ parts[-1]
+            return
         if left.size <= 2 * size:  # all at once is faster: it is symmetric
             self._fill(store, columns, left, right, root, means)
             return
@@ -202,7 +193,7 @@ class DenseMultiplier(Multiplier):
     def _gather(self, columns: Array, row: int, root: Array, means: Array | None, room: Array) -> Array:
         """Weighted and centred rows from ``row`` on, a column a row."""
         part = room[: columns.size * root.size].reshape(columns.size, root.size)
-        mean = NO_MEANS if means is None else means[columns]
+        mean = NOTHING if means is None else means[columns]
         cost = costs.DENSE_ENTRY * part.size
         share(cost, columns.size, gather_rows, self.values, columns, row, root, mean, part)
         return part
@@ -221,12 +212,12 @@ def gather_rows(
 
 
 @kernel
-def fill_four_dots(values: Array, columns: Array, vector: Array, out: Array, start: int, stop: int) -> None:
+def fill_four_dots(matrix: Any, columns: Array, vector: Array, out: Array, start: int, stop: int) -> None:
     """Products of four columns at a time, which share what is read of the vector.
 
     Where fewer are left the last is taken again: a product does not depend on its neighbours.
     """
-    last = stop - 1
+    values, last = matrix.values, stop - 1
     for i in range(start, stop, 4):
         second, third, fourth = min(i + 1, last), min(i + 2, last), min(i + 3, last)
         a, b, c, d = wide(columns[i]), wide(columns[second]), wide(columns[third]), wide(columns[fourth])
@@ -257,4 +248,4 @@ def place(block: Array, left: Array, right: Array, upper: bool, store: Array) ->
 def entry_cost(matrix: Any) -> float:
     """Return the nanoseconds to read one entry of a compiled storage; a sweep reads it twice."""
     columns = getattr(matrix, "columns", matrix)  # blocks of columns have those of another storage
-    return costs.reading(not isinstance(columns, Dense), 1)
+    return 0.5 * (costs.DENSE_ENTRY if isinstance(columns, Dense) else costs.SPARSE_ENTRY)

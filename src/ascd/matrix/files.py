@@ -80,37 +80,26 @@ class FileMatrix(Cached):
         out = ColumnStats.nothing(self.shape[1], len(vectors))
         for rows, there, values in self.pieces.of(None):
             share = weight if np.ndim(weight) == 0 else weight[rows]
-            found = _opened(values).column_stats(share, np.ascontiguousarray(vectors[:, rows]))
+            found = as_piece(values).column_stats(share, np.ascontiguousarray(vectors[:, rows]))
             with np.errstate(all="ignore"):  # what is not finite is named once norms have shown it
                 for mine, theirs in zip(out, found, strict=True):
                     mine[..., there] += theirs
         return out
 
-    def read_dots(self, columns: Array, vector: Array) -> Array:
-        out = np.zeros(columns.size)
+    def read_dots(self, columns: Array, vectors: Array) -> Array:
+        out = np.zeros((columns.size, *vectors.shape[1:]))
         for rows, there, values in self.pieces.of(columns):
-            piece = _opened(values)
-            dots = piece.dots if isinstance(piece, Local) else piece.read_dots
-            out[there] += dots(np.arange(piece.shape[1]), vector[rows])
-        return out
-
-    def read_dots_with_several(self, columns: Array, vectors: Array) -> Array:
-        out = np.zeros((columns.size, vectors.shape[1]))
-        for rows, there, values in self.pieces.of(columns):
-            piece = _opened(values)
-            dots = piece.dots_with_several if isinstance(piece, Local) else piece.read_dots_with_several
+            piece = as_piece(values)
+            dots = piece.dots if vectors.ndim == 1 else piece.dots_with_several
             out[there] += dots(np.arange(piece.shape[1]), vectors[rows])
         return out
 
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
         for rows, there, values in self.pieces.of(columns):
-            piece = _opened(values)
-            add = piece.add if isinstance(piece, Local) else piece.read_add
-            add(np.arange(piece.shape[1]), factors[there], out[rows])
-
-    def read_add_several(self, columns: Array, factors: Array, out: Array) -> None:
-        for rows, there, values in self.pieces.of(columns):
-            out[rows] += values @ factors[there]
+            if out.ndim == 2:
+                out[rows] += values @ factors[there]
+            else:
+                as_piece(values).add(np.arange(values.shape[1]), factors[there], out[rows])
 
     def fetch(self, columns: Array) -> Local:
         pieces = self.pieces.of(columns)
@@ -133,11 +122,11 @@ class FileMatrix(Cached):
             finite_values(piece.values.data if self.is_sparse else piece.values, "A")
 
 
-def _opened(values: Any) -> LocalDense | LocalSparse | DenseRows:
-    """A piece as a matrix: by columns, or dense by rows."""
+def as_piece(values: Any) -> LocalDense | LocalSparse | DenseRows:
+    """Return a piece as a matrix: by columns, or dense by rows."""
     if hasattr(values, "tocsc"):
         return LocalSparse.of(values)
-    return LocalDense(Dense(values), values.shape) if values.flags.f_contiguous else DenseRows(values)
+    return LocalDense(Dense(values), values.shape) if values.flags.f_contiguous else DenseRows(values, 0.0)
 
 
 class Piece(NamedTuple):

@@ -16,7 +16,7 @@ from ascd._core.checks import Array, finite_values
 from ascd._core.jit import at, helper, kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
-from ascd.matrix.base import ColumnStats
+from ascd.matrix.base import ColumnStats, add_each, dots_of_each
 from ascd.matrix.cached import Cached
 from ascd.matrix.costs import TILE, TILE_ROWS
 from ascd.matrix.dense import Dense, LocalDense
@@ -26,11 +26,12 @@ EVERYTHING = np.empty(0, dtype=np.int64)
 
 
 class DenseRows(Cached):
-    """A dense array in C order."""
+    """A dense array in C order; no columns are cached where ``cache_bytes`` is 0."""
 
-    def __init__(self, values: Array) -> None:
+    def __init__(self, values: Array, cache_bytes: float | None = None) -> None:
         self.values, self.shape = values, values.shape
-        self.cache_bytes = max(costs.NEAR_FLOOR, costs.NEAR_SHARE * values.nbytes)
+        room = max(costs.NEAR_FLOOR, costs.NEAR_SHARE * values.nbytes)
+        self.cache_bytes = room if cache_bytes is None else cache_bytes
 
     @property
     def nbytes(self) -> int:
@@ -44,20 +45,25 @@ class DenseRows(Cached):
         if not len(vectors):
             vectors, products = np.zeros((1, d)), np.zeros((1, n))
         given = (self.values, weight, is_weighted, vectors, *out[:3], products)
-        share(2.0 * self._cost(n), n, column_stats_of_rows, *given)
+        share(2.0 * self.pass_cost(), n, column_stats_of_rows, *given)
         if not is_weighted:
             out.square[:] = weight * out.plain
         return out
 
-    def read_dots(self, columns: Array, vector: Array) -> Array:
+    def read_dots(self, columns: Array, vectors: Array) -> Array:
+        if vectors.ndim == 2:
+            return dots_of_each(self.read_dots, columns, vectors)
         self._count(columns)
         out = np.zeros(columns.size)
-        share(self._cost(out.size), out.size, add_row_dots, self.values, self._listed(columns), vector, out)
+        share(self.pass_cost(columns), out.size, add_row_dots, self.values, self._listed(columns), vectors, out)
         return out
 
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
+        if out.ndim == 2:
+            add_each(self.read_add, columns, factors, out)
+            return
         self._count(columns)
-        share(self._cost(columns.size), out.size, add_to_rows, self.values, self._listed(columns), factors, out)
+        share(self.pass_cost(columns), out.size, add_to_rows, self.values, self._listed(columns), factors, out)
 
     def fetch(self, columns: Array) -> LocalDense:
         self._count(columns)
@@ -77,9 +83,6 @@ class DenseRows(Cached):
         """The columns as kernels take them: an empty array for all in their order, which are read faster."""
         are_all = columns.size == self.shape[1] and bool((np.diff(columns) == 1).all())
         return EVERYTHING if are_all else columns
-
-    def _cost(self, count: int) -> float:
-        return 0.5 * costs.DENSE_ENTRY * self.shape[0] * count
 
     def _count(self, columns: Array | None) -> None:
         """Count what a pass reads: rows lie together, so each entry costs its cache line or page."""
@@ -122,13 +125,18 @@ class SparseRows(Cached):
         square, plain, total, *products = sums.sum(axis=0)
         return ColumnStats(square, plain, total, np.array(products).reshape(len(vectors), self.shape[1]))
 
-    def read_dots(self, columns: Array, vector: Array) -> Array:
+    def read_dots(self, columns: Array, vectors: Array) -> Array:
+        if vectors.ndim == 2:
+            return dots_of_each(self.read_dots, columns, vectors)
         self.bytes_read += self.nbytes
         sums = np.zeros((self.parts, self.shape[1]))
-        share(self.cost, self.parts, add_sparse_rows, *self.stored, vector, sums)
+        share(self.cost, self.parts, add_sparse_rows, *self.stored, vectors, sums)
         return np.asarray(sums.sum(axis=0)[columns])
 
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
+        if out.ndim == 2:
+            add_each(self.read_add, columns, factors, out)
+            return
         self.bytes_read += self.nbytes
         x = np.zeros(self.shape[1])
         x[columns] = factors

@@ -89,8 +89,6 @@ class Subproblem:
         if not self.matrix.in_rounds:
             self.bounds.read(working.blocks, state.raw_gradient)
             return
-        if state.terms.is_by_coordinate:
-            self.matrix.expect(self.gram.columns, self.line_search.curvature().most)
         self.bounds.read_all(state.raw_gradient)
 
     def _step(self, working: WorkingSet, target: float) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from ascd._core.checks import Array, check_shape
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats
-from ascd.matrix.cached import Multiplying
+from ascd.matrix.cached import Remote
 from ascd.matrix.columns import SMALLEST_ERROR, SPLITTER, TINY, UNIT
 from ascd.matrix.dense import Dense, LocalDense
 from ascd.matrix.device.arrays import LibraryPasses, Space, item_size, space_of
@@ -24,7 +24,7 @@ from ascd.matrix.device.gram import DeviceGram, Wide, multiply
 from ascd.matrix.sparse import LocalSparse
 
 
-class DeviceDense(Multiplying):
+class DeviceDense(Remote):
     """A dense array where it lies."""
 
     is_dear = True
@@ -196,7 +196,7 @@ def high_half(a: Any) -> Any:
     return wide - (wide - a)
 
 
-class DeviceSparse(Multiplying):
+class DeviceSparse(Remote):
     """A CSC or CSR matrix where it lies (``there``)."""
 
     is_dear = is_sparse = True
