@@ -184,7 +184,7 @@ def stored(reader, columns):
 QUESTIONS = {
     "column_stats": lambda source, _: source.column_stats(WEIGHT, np.stack([VECTOR, WEIGHT])).products,
     "dots": lambda source, columns: source.read_dots(columns, VECTOR),
-    "several": lambda source, columns: source.read_dots_with_several(columns, np.stack([VECTOR, WEIGHT], axis=1)),
+    "several": lambda source, columns: source.read_dots(columns, np.stack([VECTOR, WEIGHT], axis=1)),
     "add": lambda source, columns: source.read_add(columns, np.ones(columns.size), np.zeros(50)),
     "fetch": lambda source, columns: source.fetch(columns),
     "check": lambda source, _: source.check_finite(),

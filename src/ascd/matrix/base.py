@@ -133,11 +133,11 @@ class Matrix(ABC):
     def check_finite(self) -> None:
         """Raise a ValueError that says how many entries are not finite."""
         for _, part in self._portions(np.arange(self.shape[1])):
-            finite_values(as_block(part, self.shape[0]), "A")
+            finite_values(part.matrix.stored() if self.is_sparse else as_block(part, self.shape[0]), "A")
 
     def _portions(self, columns: Array) -> Iterator[tuple[slice, Part]]:
         """Some of the columns at a time, in local memory: at most ``costs.BLOCK_BYTES`` of them."""
-        step = max(1, costs.BLOCK_BYTES // (8 * self.shape[0]))
+        step = max(1, costs.BLOCK_BYTES * self.shape[1] // (8 * max(1, self.entries())))
         for start in range(0, columns.size, step):
             there = slice(start, min(start + step, columns.size))
             yield there, self.take(columns[there])

@@ -280,6 +280,8 @@ def elementwise(ufunc: Any, first: Array, second: Any, out: Array | None = None)
     >>> elementwise(np.add, np.arange(3.0), 1.0)
     array([1., 2., 3.])
     """
+    if first.size < costs.CHEAP:
+        return np.asarray(ufunc(first, second, out=out))
     out = np.empty(first.size) if out is None else out
     share(costs.SUMMED * out.size, out.size, _fill, ufunc, first, second, out)
     return out

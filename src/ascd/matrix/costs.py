@@ -1,26 +1,26 @@
-"""The cost model, in nanoseconds on one core: the solver chooses between columns and their products by it.
+"""The cost model, in nanoseconds on one core, and sizes of caches and blocks in bytes or entries.
 
-Costs need not be exact: where one is wrong by a factor of two, so is the time at most (see ``solver.subproblem``).
+The solver chooses between columns and their products by these costs.  They need not be exact: where one is wrong by a
+factor of two, so is the time at most (see ``solver.subproblem``).
 """
 
 from __future__ import annotations
 
-#: One product of two entries inside a matrix product; one entry in a sweep.
+# ---- nanoseconds
+
+#: One product of two entries inside a dense matrix product; reading and using a dense entry in a sweep.
 DENSE_PRODUCT, DENSE_ENTRY = 0.15, 1.0
 #: The same of sparse columns; and to list an entry by rows.
 SPARSE_PRODUCT, SPARSE_ENTRY, LISTED = 1.6, 2.0, 7.0
-#: A number of products that are finished: centred, mirrored.
-STORED = 2.0
-#: Visiting a row that has entries of a working set.
-FILLED_ROW = 4.0
 #: A visit of a coordinate in a sweep; the calls from Python that products take.
 VISIT, CALLS = 20.0, 3e5
 #: The loss of a sample with its derivative and curvature; of a loss with exp and log in it, 28 for the logistic.
 SAMPLE, CURVED_SAMPLE = 5.0, 25.0
-#: A number of a sum over samples that is little more than read.
-SUMMED = 1.5
-#: Visiting a coordinate: its penalty, its interval.
-COORDINATE = 5.0
+#: A number of a sum over samples that is little more than read; a visit of a coordinate's penalty and interval.
+SUMMED, COORDINATE = 1.5, 5.0
+
+# ---- data in memory
+
 #: Data of fewer entries are converted to float64 columns: that takes less than compiling for what they are.
 SMALL_DATA = 4_000_000
 #: Products of numbers that take less time than a few calls from Python.
@@ -31,6 +31,27 @@ BLOCK, PASSING = 1 << 18, 128
 #: Columns whose dense products with others are computed at a time, where there are more than twice as many: work space
 #: beside 2,000 is then 16 MB instead of 64, and their products of 2,000 rows take 0.71 s instead of 0.99 on ARM.
 STRIP = 512
+#: Bytes of rows that are copied, or read from a file, at a time.
+BLOCK_BYTES = 32 << 20
+#: Parts that the rows of a sparse block are added up in: each has sums of its own for all columns.
+SPARSE_PARTS = 8
+#: Compiled: columns whose sums stay in the cache (8 KiB each kind) while the rows of a block pass, and rows of these
+#: that are read before the next columns are, half a megabyte of them.
+TILE, TILE_ROWS = 1024, 64
+#: Compiled: rows that are counted together when entries are listed by rows.
+ROWS_A_PART = 512
+#: What is left of a product of columns is rounding up to this share of what their means took from it: it is a sum
+#: whose relative error is d·2⁻⁵³ at most.
+LEFT_BY_MEANS = 1e-12
+#: The Gram matrix of coupled outputs is summed up row by row from sparse columns with at most this share of entries
+#: (both ways take the same time at 0.65 to 0.9, for 10 to 100 columns and 3 to 20 outputs), else from dense rows, with
+#: so many numbers at a time.
+SPARSE_COUPLED, COUPLED_AT_ONCE = 0.6, 300_000
+#: The numbers of a pair of columns are filled up to a multiple of this, for vector registers.
+LANES = 4
+
+# ---- data that are read where they are
+
 #: What the cache of columns may take of the data's size, and always (in bytes).
 NEAR_SHARE, NEAR_FLOOR = 0.08, 8_000_000
 #: What it may always take (in bytes) where columns come from other machines, which should happen once.
@@ -41,17 +62,15 @@ NEAR_FETCHED = 256_000_000
 FILE_NEAR, FILE_ROOM, FILE_PIECE = 0.55, 0.6, 1 / 32
 #: Of the same memory, a part of a chunk that is larger than all of it and is decoded again for every part: a chunk of
 #: twice the memory 8 times a pass, where parts of a piece's size would have it decoded 64 times; two parts are in
-#: memory (counted in ``tests/test_on_disk.py``).
+#: memory.
 FILE_PART = 1 / 4
 #: Columns whose products with each other all come with a pass over tall data in chunks (32 MB of them).
 AT_ONCE = 2000
-#: Bytes of such products that are kept for other weights (folds of a cross-validation).
-PRODUCTS_KEPT = 128 << 20
-#: Weights that they are kept for at most: each is compared with when products are requested.
-MOMENTS_KEPT = 16
+#: Bytes of such products, and sets of them, that are kept for other weights (folds of a cross-validation).
+PRODUCTS_KEPT, MOMENTS_KEPT = 128 << 20, 16
 #: Without a cluster, chunks of a collection stay in memory if they take at most this share of what is free.
 MEMORY_SHARE = 0.5
-#: An array that more workers need in a round than this goes out once, unless it is a small message.
+#: An array that more workers need in a round than this goes out once, unless it is a small message (in bytes).
 SENT_TO_EACH, SMALL_MESSAGE = 2, 100_000
 #: Vectors of at least so many numbers travel as codes, if they have at most so many different values.
 WORTH_CODES, MOST_CODES = 1000, 16
@@ -59,76 +78,21 @@ WORTH_CODES, MOST_CODES = 1000, 16
 WORKERS_AWAITED = 300.0
 #: Columns that a chunk may send along with products: so many, and its share of so many times what is requested.
 FEWEST_BROUGHT, BROUGHT_SHARE = 4, 1.5
-#: Data on a device: what may be put beside them, as a share of them, in bytes always, and at most for a pass; and the
-#: share of the device's free memory that products of columns may take.
+
+# ---- data on a device
+
+#: What may be put beside the data, as a share of them, in bytes always, and at most for a pass; and the share of the
+#: device's free memory that products of columns may take.
 DEVICE_SHARE, DEVICE_FLOOR, DEVICE_BLOCK, DEVICE_PRODUCTS = 0.02, 16 << 20, 4 << 30, 0.2
 #: Arrays on a device with fewer entries are copied to the host: a pass over them there takes less time than a launch.
 DEVICE_SMALL = 200_000
 #: Columns of the first working set there, or all if they are fewer: a pass takes longer than their products.
 DEVICE_AT_ONCE = 1024
 #: Bytes that an entry of a chunk takes there: as it came, as float64 and what is computed from that; of a sparse one,
-#: with its index each time; and arrays of the size of a chunk that compensated products need at a time.
-DEVICE_ENTRY, DEVICE_SPARSE_ENTRY, DEVICE_ALIVE = 24, 36, 12
+#: with its index each time.
+DEVICE_ENTRY, DEVICE_SPARSE_ENTRY = 24, 36
 #: Strips that symmetric products are cut into, which saves nearly half of the work, and columns from which on.
 DEVICE_STRIPS, DEVICE_CUT = 8, 1024
 #: Products of 16 bits on a device: what the diagonal is raised by at least, so that rounding leaves them regular, and
 #: the smallest square of a column (one over the largest) that they are scaled by.
 SHORT_SHIFT, SMALLEST_SCALED = 1e-6, 1e-200
-#: What CUDA's libraries call float16 and float32, and the choice of a way that they leave to themselves.
-CUDA_HALF, CUDA_SINGLE, CUBLAS_DEFAULT = 2, 0, -1
-#: Entries of 16 bits that lines of them begin at multiples of: products of others take five times as long.
-CUDA_ALIGNED = 64
-#: Kernels: blocks that keep a device busy, groups of lines a block at most, lines a block at least, and the share of a
-#: row's columns from which on all are read, since memory comes in sectors.
-CUDA_BLOCKS, CUDA_GROUPS, CUDA_FEWEST, CUDA_PICKED = 4000, 16, 64, 0.25
-#: As in their source: lines a block takes at a time, entries of a tile, threads; vectors whose tiles fit together.
-CUDA_LINES, CUDA_TILE, CUDA_THREADS, CUDA_VECTORS = 32, 2048, 256, 3
-#: Blocks of a launch in its second direction, at most.
-CUDA_MOST_BLOCKS = 65_535
-#: Bytes of rows that are copied, or read from a file, at a time.
-BLOCK_BYTES = 32 << 20
-#: Parts that the rows of a sparse block are added up in: each has sums of its own for all columns.
-SPARSE_PARTS = 8
-
-# ---- compiled
-
-#: Columns whose sums stay in the cache (8 KiB each kind) while the rows of a block pass.
-TILE = 1024
-#: Rows of these columns that are read before the next columns are, half a megabyte of them: the first pass looks at
-#: them several times, and in every pass what is read next lies beside what was read.
-TILE_ROWS = 64
-#: Rows that are counted together when entries are listed by rows.
-ROWS_A_PART = 512
-#: What is left of a product of columns is rounding up to this share of what their means took from it: it is a sum
-#: whose relative error is d·2⁻⁵³ at most.
-LEFT_BY_MEANS = 1e-12
-
-# ---- what they add up to
-
-#: Bytes that an entry takes in local memory, dense and sparse (with its row).
-DENSE_BYTES, SPARSE_BYTES = 8.0, 12.0
-
-
-def reading(is_sparse: bool, stored: int) -> float:
-    """Return the nanoseconds to read so many stored entries once."""
-    return 0.5 * (SPARSE_ENTRY if is_sparse else DENSE_ENTRY) * stored
-
-
-def sweep(is_sparse: bool, count: int, stored: int) -> float:
-    """Return the nanoseconds of a sweep over ``count`` columns with so many stored entries."""
-    return 2.0 * reading(is_sparse, stored) + VISIT * count
-
-
-def products(is_sparse: bool, count: int, stored: int, d: int) -> float:
-    """Return the nanoseconds of the products of all pairs of ``count`` columns of d rows with so many entries."""
-    if is_sparse:
-        return (SPARSE_PRODUCT * stored / d + LISTED) * stored + CALLS
-    return DENSE_PRODUCT * count * stored + CALLS
-
-
-#: The Gram matrix of coupled outputs is summed up row by row from sparse columns with at most this share of entries
-#: (both ways take the same time at 0.65 to 0.9, for 10 to 100 columns and 3 to 20 outputs), else from dense rows, with
-#: so many numbers at a time.
-SPARSE_COUPLED, COUPLED_AT_ONCE = 0.6, 300_000
-#: The numbers of a pair of columns are filled up to a multiple of this, for vector registers.
-LANES = 4

@@ -5,6 +5,7 @@ Sums are float64, products of dense columns with each other come from the linear
 
 from __future__ import annotations
 
+import operator
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -37,7 +38,7 @@ class Local(Matrix):
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in self.matrix)
+        return sum(map(operator.attrgetter("nbytes"), self.matrix))
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         n = self.shape[1]
@@ -161,11 +162,9 @@ class DenseMultiplier(Multiplier):
         """Strips of the left columns, one at a time, so that work space is small beside the products."""
         root, size = np.sqrt(weight), costs.STRIP
         if left.size * right.size * root.size <= costs.CHEAP:  # too little for kernels and threads
-            parts = [self.values[:, columns[side]] for side in ((left,) if left is right else (left, right))]
-            if means is not None:
-                parts = [part - means[columns[side]] for part, side in zip(parts, (left, right), strict=False)]
-            parts = [root[:, None] * part for part in parts]
-            store[np.ix_(left, right)] = parts[0].T @ parts[-1]
+            first = self._block(columns[left], root, means)
+            second = first if left is right else self._block(columns[right], root, means)
+            store[np.ix_(left, right)] = first.T @ second
             return
         if left.size <= 2 * size:  # all at once is faster: it is symmetric
             self._fill(store, columns, left, right, root, means)
@@ -175,6 +174,10 @@ class DenseMultiplier(Multiplier):
             self._fill(store, columns, strip, others, root, means)
             if left is right:
                 store[np.ix_(others, strip)] = store[np.ix_(strip, others)].T
+
+    def _block(self, columns: Array, root: Array, means: Array | None) -> Array:
+        part = self.values[:, columns] - (0.0 if means is None else means[columns])
+        return np.asarray(root[:, None] * part)
 
     def _fill(self, store: Array, columns: Array, left: Array, right: Array, root: Array, means: Array | None) -> None:
         block = np.zeros((left.size, right.size))

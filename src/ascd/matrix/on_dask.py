@@ -1,8 +1,20 @@
 """Dask's arrays and DataFrames as matrices in chunks (``chunked``): chunks stay where Dask puts them.
 
 A chunk is opened once, by a task of its own: a NumPy array, a SciPy matrix or the partition of a DataFrame becomes a
-matrix, which stays with its worker.  It can be computed again from the collection's graph, should the worker be lost.
-Everything after that are rounds of requests (``dask_cluster``), not new graphs.
+matrix, which stays with its worker and can be computed again from the collection's graph.  Everything after that are
+rounds of requests, not new graphs.  A round on a cluster (``OnCluster``) is one task a worker: calls are grouped by the
+worker that has their chunks, and answers that add up are added up there.  Vectors that many workers need go out once.
+Without a cluster (``Scheduled``) the collection's own scheduler computes every round.
+
+What can go wrong, and the error that says what to do (``translated``):
+
+=============================================  ================================================================
+a worker lost                                  none: its chunks are computed again, and the round goes on
+scheduler gone, no worker left, data that      ``DataGone``: the solver ends with the best point so far
+were put on a worker by hand
+a worker out of memory                         ``MemoryError``: what to chunk differently
+another version of ascd, or none; no worker    ``RuntimeError``, before any work
+=============================================  ================================================================
 
 dask is imported only by those who pass one of its collections.
 """

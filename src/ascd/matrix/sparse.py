@@ -225,11 +225,11 @@ class SparseMultiplier(Multiplier):
         filled = min(left_rows.filled, right_rows.filled, key=len)
         cost = costs.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
         # columns that a thread multiplies while it reads all rows once
-        parts = min(parts_of(cost), int(cost / (2.0 * costs.FILLED_ROW * max(1, filled.size))))
+        parts = min(parts_of(cost), int(cost / (costs.LISTED * max(1, filled.size))))
         passing = min(costs.PASSING, -(-right.size // max(1, parts)))
         given = (left, left_rows, right, right_rows, filled, left is right, weight, store, passing)
         share(cost, -(-right.size // passing), add_products, *given, room=lambda: right_rows.offsets[filled])
-        cost = costs.STORED * left.size * right.size
+        cost = costs.SPARSE_PRODUCT * left.size * right.size
         if means is not None:
             left_mean, right_mean = means[columns[left]] - left_less, means[columns[right]] - right_less
             total = float(weight.sum())

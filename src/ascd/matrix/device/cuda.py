@@ -37,6 +37,14 @@ from ascd.matrix.sparse import LARGEST_SHORT
 #: Types of entries, by the end of their name, in CUDA's words.
 TYPES = {"float64": "double", "float32": "float", "uint8": "unsigned char", "int8": "signed char", "bool": "bool"}
 
+#: As in the source below: lines a block takes at a time, entries of a tile, threads; vectors whose tiles fit together.
+CUDA_LINES, CUDA_TILE, CUDA_THREADS, CUDA_VECTORS = 32, 2048, 256, 3
+#: Launches: blocks that keep a device busy, groups of lines a block at most, lines a block at least, the share of a
+#: row's columns from which on all are read, since memory comes in sectors, and CUDA's limit of blocks.
+CUDA_BLOCKS, CUDA_GROUPS, CUDA_FEWEST, CUDA_PICKED, CUDA_MOST_BLOCKS = 4000, 16, 64, 0.25, 65_535
+#: Entries of 16 bits that lines of them begin at multiples of: products of others take five times as long.
+CUDA_ALIGNED = 64
+
 Launch = Callable[[tuple[int, int], list[Any]], None]
 
 PASS_SOURCE = r"""
@@ -285,7 +293,7 @@ class KernelPasses:
         self._kernel("along", 1, False, False, False, False, lines.width)
 
     def column_stats(self, weight: Any | None, vectors: Any) -> Any:
-        first = vectors[: costs.CUDA_VECTORS - (weight is not None), :]
+        first = vectors[: CUDA_VECTORS - (weight is not None), :]
         found = self._sums(first, weight, squares=True)
         if vectors.shape[0] == first.shape[0]:
             return found
@@ -298,8 +306,8 @@ class KernelPasses:
 
     def dots(self, columns: Array | None, vectors: Any) -> Any:
         found = [
-            self._sums(vectors[start : start + costs.CUDA_VECTORS, :], None, squares=False, columns=columns)
-            for start in range(0, vectors.shape[0], costs.CUDA_VECTORS)
+            self._sums(vectors[start : start + CUDA_VECTORS, :], None, squares=False, columns=columns)
+            for start in range(0, vectors.shape[0], CUDA_VECTORS)
         ]
         return found[0] if len(found) == 1 else self.space.join(found)
 
@@ -308,7 +316,7 @@ class KernelPasses:
             return self.space.zeros((self.chunks.d,))
         if self.lines.are_columns:
             return self._across(factors[None, :], None, False, self._as_list(columns), None)[0, :]
-        if columns is not None and columns.size > costs.CUDA_PICKED * self.chunks.n:
+        if columns is not None and columns.size > CUDA_PICKED * self.chunks.n:
             return self.add(None, self._spread(factors, columns))
         return self._along(factors[None, :], None, False, None, self._as_list(columns))[0, :]
 
@@ -318,7 +326,7 @@ class KernelPasses:
             return self.space.zeros((vectors.shape[0] + 2 * squares + (weight is not None), 0))
         if self.lines.are_columns:
             return self._along(vectors, weight, squares, self._as_list(columns), None)
-        if columns is not None and columns.size > costs.CUDA_PICKED * self.chunks.n:
+        if columns is not None and columns.size > CUDA_PICKED * self.chunks.n:
             everything = self._across(vectors, weight, squares, None, None)
             return self.space.take(everything, self.space.put(np.asarray(columns, dtype=np.int64)), axis=1)
         return self._across(vectors, weight, squares, None, self._as_list(columns))
@@ -335,19 +343,19 @@ class KernelPasses:
     def _along(self, vectors: Any, weight: Any | None, squares: bool, lines: Any | None, places: Any | None) -> Any:
         count, length = self._sizes(lines, places)
         width = 1 if places is not None else self.lines.width
-        parts = -(-length // costs.CUDA_TILE)
-        groups = min(costs.CUDA_GROUPS, max(1, count * parts // (costs.CUDA_LINES * costs.CUDA_BLOCKS)))
-        grid = (-(-count // (costs.CUDA_LINES * groups)), parts)
+        parts = -(-length // CUDA_TILE)
+        groups = min(CUDA_GROUPS, max(1, count * parts // (CUDA_LINES * CUDA_BLOCKS)))
+        grid = (-(-count // (CUDA_LINES * groups)), parts)
         return self._launch("along", width, grid, vectors, weight, squares, lines, places, groups, (parts, count))
 
     def _across(self, vectors: Any, weight: Any | None, squares: bool, lines: Any | None, places: Any | None) -> Any:
         count, length = self._sizes(lines, places)
         width = 1 if places is not None or self.lines.length % self.lines.width else self.lines.width
-        blocks = -(-length // (costs.CUDA_THREADS * width))
+        blocks = -(-length // (CUDA_THREADS * width))
         sums = int(vectors.shape[0]) + 2 * squares + (weight is not None)
         # sums of parts are added up later
         room = self.chunks.most * costs.DEVICE_ENTRY // (8 * max(1, sums) * length)
-        parts = max(1, min(-(-costs.CUDA_BLOCKS // blocks), -(-count // costs.CUDA_FEWEST), room))
+        parts = max(1, min(-(-CUDA_BLOCKS // blocks), -(-count // CUDA_FEWEST), room))
         span = -(-count // parts)
         parts = -(-count // span)
         grid = (blocks, parts)
@@ -395,7 +403,7 @@ def lines_of(values: Any) -> Lines | None:
         stride, count, length, are_columns = along if n > 1 else d, n, d, True
     else:
         return None
-    if length > costs.CUDA_TILE * costs.CUDA_MOST_BLOCKS:
+    if length > CUDA_TILE * CUDA_MOST_BLOCKS:
         return None
     size = item_size(values)
     width = min(4, 16 // size)
@@ -420,7 +428,7 @@ def compiled_by_cupy(kernel: CudaKernel, device: str) -> Launch:
     made.compile()
 
     def launch(grid: tuple[int, int], arguments: list[Any]) -> None:
-        made(grid, (costs.CUDA_THREADS,), tuple(np.int32(one) if isinstance(one, int) else one for one in arguments))
+        made(grid, (CUDA_THREADS,), tuple(np.int32(one) if isinstance(one, int) else one for one in arguments))
 
     return launch
 
@@ -433,7 +441,7 @@ def compiled_by_torch(kernel: CudaKernel, device: str) -> Launch:
     made = torch.cuda._compile_kernel(kernel.text, kernel.name)
 
     def launch(grid: tuple[int, int], arguments: list[Any]) -> None:
-        made(grid=(*grid, 1), block=(costs.CUDA_THREADS, 1, 1), args=arguments)
+        made(grid=(*grid, 1), block=(CUDA_THREADS, 1, 1), args=arguments)
 
     return launch
 
@@ -453,9 +461,9 @@ def halves_of(passes: Any, columns: Array, root: Any, means: Any | None, shares:
     def gather(rows: slice) -> Any:
         span = rows.stop - rows.start
         number, length = (columns.size, span) if lines.are_columns else (span, columns.size)
-        pitch = -(-length // costs.CUDA_ALIGNED) * costs.CUDA_ALIGNED
+        pitch = -(-length // CUDA_ALIGNED) * CUDA_ALIGNED
         out = space.empty((number, pitch), half)
-        grid = -(-length // costs.CUDA_THREADS), min(number, costs.CUDA_BLOCKS)
+        grid = -(-length // CUDA_THREADS), min(number, CUDA_BLOCKS)
         launch(grid, [
             passes.chunks.values, lines.stride, listed, columns.size, rows.start, span, root,
             shares if means is None else means, shares, pitch, out,

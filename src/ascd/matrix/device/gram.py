@@ -21,7 +21,7 @@ from ascd._core.checks import Array
 from ascd.matrix import costs
 from ascd.matrix.base import Advanced, Bends
 from ascd.matrix.device.arrays import LibraryPasses, item_size
-from ascd.matrix.device.cuda import advance, halves_of
+from ascd.matrix.device.cuda import CUDA_ALIGNED, advance, halves_of
 
 
 class Wide:
@@ -93,7 +93,7 @@ class Short(Wide):
 def multiply(left: Wide, right: Wide | None = None) -> Any:
     """Return products of columns with others, or with each other, on the device."""
     chunks, other = left.chunks, right or left
-    pitch = -(-other.count // costs.CUDA_ALIGNED) * costs.CUDA_ALIGNED
+    pitch = -(-other.count // CUDA_ALIGNED) * CUDA_ALIGNED
     out = left.space.zeros((left.count, pitch), left.sums)[:, : other.count]
     width = left.count + (right.count if right else 0)
     room = max(64, chunks.most * costs.DEVICE_ENTRY // (left.bytes * max(1, width)))
@@ -115,7 +115,7 @@ def _add_products(left: Wide, out: Any, a: Any, b: Any | None) -> None:
 
 def strip_of(count: int) -> int:
     """Return the rows of a strip: one of so many, beginning where memory is aligned."""
-    return -(-count // (costs.DEVICE_STRIPS * costs.CUDA_ALIGNED)) * costs.CUDA_ALIGNED
+    return -(-count // (costs.DEVICE_STRIPS * CUDA_ALIGNED)) * CUDA_ALIGNED
 
 
 def mirrored(out: Any) -> Any:

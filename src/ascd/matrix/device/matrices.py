@@ -16,7 +16,6 @@ from ascd._core.checks import Array, check_shape
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats
 from ascd.matrix.cached import Remote
-from ascd.matrix.columns import SMALLEST_ERROR, SPLITTER, TINY, UNIT
 from ascd.matrix.dense import Dense, LocalDense
 from ascd.matrix.device.arrays import LibraryPasses, Space, item_size, space_of
 from ascd.matrix.device.cuda import passes_of
@@ -80,20 +79,6 @@ class DeviceDense(Remote):
             found = self.passes.dots(chosen, self._put(vectors.T))
             return np.ascontiguousarray(self.space.fetch(found).T)
 
-    def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
-        """Return products with compensation and error bounds; columns in portions, because these take room."""
-        self.note(columns)
-        product, error = np.empty((2, columns.size))
-        step = max(1, self.chunks.most * costs.DEVICE_ENTRY // (8 * costs.DEVICE_ALIVE * self.shape[0]))
-        with self.space.here():
-            there = self._put(vector)
-            for start in range(0, columns.size, step):
-                chosen = slice(start, min(start + step, columns.size))
-                places = self.space.put(np.ascontiguousarray(columns[chosen], dtype=np.int64))
-                found = compensated_products(self.space, self.chunks.tile(slice(None), places), there)
-                product[chosen], error[chosen] = (self.space.fetch(part) for part in found)
-        return product, error
-
     def add(self, columns: Array, factors: Array, out: Array) -> None:
         self.note(columns)
         with self.space.here():
@@ -148,54 +133,6 @@ def is_everything(columns: Array, n: int) -> bool:
     return columns.size == n and bool(columns[0] == 0) and bool((np.diff(columns) == 1).all())
 
 
-def compensated_products(space: Space, part: Any, vector: Any) -> tuple[Any, Any]:
-    """Return ⟨a_j, vector⟩ for the columns of a float64 block and bounds on the errors, by operations on whole arrays.
-
-    As ``arithmetic.careful_products``: products are split into their rounded value and their error (Dekker), and summed
-    in pairs, each sum with its error (Knuth): log₂ d additions of arrays.  Every operation is one call of the library,
-    so none is contracted with another.
-    """
-    xp = space.xp
-    term, missing, lost = exact_products(xp, part, vector[:, None])
-    rest, size = xp.sum(missing, axis=0), xp.sum(xp.abs(missing), axis=0)
-    while term.shape[0] > 1:
-        half = term.shape[0] // 2
-        odd = term[2 * half :, :]
-        term, left = exact_sums(term[:half, :], term[half : 2 * half, :])
-        rest, size = rest + xp.sum(left, axis=0), size + xp.sum(xp.abs(left), axis=0)
-        if odd.shape[0]:
-            total, left = exact_sums(term[:1, :], odd)
-            rest, size = rest + left[0, :], size + xp.abs(left[0, :])
-            term[:1, :] = total
-    product = term[0, :] + rest
-    count = 2.0 * part.shape[0] + 4.0
-    own = xp.where(rest != 0.0, UNIT * xp.abs(product), 0.0 * product)
-    return product, own + 1.01 * count * UNIT * size + lost
-
-
-def exact_products(xp: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
-    """Return a·b rounded, its error, and the most that numbers near the end of the range can hide."""
-    term = a * b
-    a_high, b_high = high_half(a), high_half(b)
-    a_low, b_low = a - a_high, b - b_high
-    missing = a_low * b_low - (((term - a_high * b_high) - a_low * b_high) - a_high * b_low)
-    is_tiny = (xp.abs(term) < TINY) & (a != 0.0) & (b != 0.0)
-    return term, missing, SMALLEST_ERROR * xp.sum(xp.where(is_tiny, 1.0 + 0.0 * term, 0.0 * term), axis=0)
-
-
-def exact_sums(x: Any, y: Any) -> tuple[Any, Any]:
-    """Return x + y rounded, and its error."""
-    grown = x + y
-    back = grown - x
-    return grown, (x - (grown - back)) + (y - back)
-
-
-def high_half(a: Any) -> Any:
-    """Return the leading 26 bits."""
-    wide = SPLITTER * a
-    return wide - (wide - a)
-
-
 class DeviceSparse(Remote):
     """A CSC or CSR matrix where it lies (``there``)."""
 
@@ -242,16 +179,6 @@ class DeviceSparse(Remote):
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         return np.ascontiguousarray(self._products(columns, vectors.T).T)
-
-    def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
-        """Return products with error bounds, computed on the host for some columns at a time: few are requested."""
-        product, error = np.empty((2, columns.size))
-        step = max(1, int(columns.size * self.most / max(1, int(self.counts[columns].sum()))))
-        for start in range(0, columns.size, step):
-            chosen = slice(start, min(start + step, columns.size))
-            local = self.fetch(columns[chosen])
-            product[chosen], error[chosen] = local.careful_dots(np.arange(local.shape[1]), vector)
-        return product, error
 
     def add(self, columns: Array, factors: Array, out: Array) -> None:
         self._note(columns)
