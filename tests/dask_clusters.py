@@ -75,13 +75,6 @@ def as_chunks(X, kind):
     return array.map_blocks(sp.csr_array) if kind == "sparse" else array
 
 
-def compile_kernels():
-    """Run by a worker that has not met numba yet: it compiles what it calls from now on."""
-    from ascd._core import jit
-
-    os.environ["NUMBA_DISABLE_JIT"], jit.is_interpreted = "0", False
-
-
 def kill_a_worker(client):
     os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
 

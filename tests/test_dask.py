@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import warnings
 from textwrap import dedent
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from copies import OTHERS, ended
-from dask_clusters import KINDS, as_chunks, compile_kernels, local_cluster, start_method
-from dask_memory import fit_tall
+from dask_clusters import KINDS, as_chunks, local_cluster
 from solving import LOSSES, make_case
 
 import ascd
@@ -103,12 +100,6 @@ def compare_estimator(model, y, kind, d, n):
     assert found.score(data, target) == pytest.approx(score, abs=1e-6)
 
 
-def test_paths(client):
-    for kind in ("rows", "columns"):
-        found = ascd.lasso_path(as_chunks(X, kind), da.from_array(SIGNAL), alphas=5, eps=0.05)[1]
-        np.testing.assert_allclose(found, ascd.lasso_path(X, SIGNAL, alphas=5, eps=0.05)[1], atol=1e-6)
-
-
 def test_a_series_is_a_target_and_single_precision_stays(client):
     import dask.dataframe as dd
     import pandas
@@ -167,18 +158,6 @@ def test_empty_chunks_are_left_out(client):
     np.testing.assert_allclose(open_design(with_gaps).dots(np.arange(8), SIGNAL), X.T @ SIGNAL)
 
 
-def test_the_engines_rules_are_refused(client):
-    with pytest.raises(ValueError, match="solver must be 'auto' for data that are not in memory"):
-        ascd.Lasso(solver="a-ascd").fit(as_chunks(X, "rows"), SIGNAL)
-
-
-def test_targets_of_another_length_are_an_error(client):
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        ascd.Lasso().fit(as_chunks(X, "rows"), da.from_array(SIGNAL[:-1]))
-    with pytest.raises(ValueError, match=r"shape.*89"):
-        ascd.Lasso().fit(as_chunks(X, "rows"), SIGNAL, sample_weight=da.from_array(WEIGHT[:-1]))
-
-
 def test_mixed_kinds_of_numbers_and_of_chunks(client):
     blocks = [da.from_array(X[:, :3].astype(np.float32)), da.from_array(X[:, 3:5]).map_blocks(sp.csc_matrix)]
     blocks += [da.from_array((X[:, 5:] > 0.0).astype(np.int8), chunks=(40, 3)).rechunk((90, 3))]
@@ -197,26 +176,3 @@ def test_nothing_of_dask_is_imported_without_its_collections():
     """
     surroundings = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
     assert ended(dedent(code), surroundings, OTHERS) == (0, "False\n", "")
-
-
-def test_the_clients_memory_grows_by_vectors_not_by_the_data():
-    """20 MB of data on the worker, in four chunks; the client's largest size is measured in a process of its own."""
-    context = multiprocessing.get_context(start_method())
-    answers, way = context.Pipe(duplex=False)
-    with local_cluster(1) as client:
-        client.run(compile_kernels)
-        alone = context.Process(target=fit_tall, args=[client.scheduler.address, way])
-        alone.start()
-        way.close()
-        data, grown = answers.recv()
-        alone.join()
-    assert data == 20e6
-    assert grown < 10e6  # 50 vectors of 25,000 samples
-
-
-def test_warnings_of_dask_do_not_come_through(client):
-    """A vector that is larger than what Dask likes in a graph."""
-    design = open_design(da.ones((100_000, 1), chunks=(50_000, 1)))
-    with warnings.catch_warnings(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "100kB"}):
-        warnings.simplefilter("error")
-        assert design.dots(np.arange(1), np.ones(100_000)) == 1e5

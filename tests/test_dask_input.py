@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 import numpy as np
 import pytest
@@ -33,88 +34,88 @@ def missing():
     return dd.from_pandas(pandas.DataFrame({"a": [None, *range(89)], "b": 1}, dtype="Int64"), npartitions=2)
 
 
-def wrong_chunks(block):
-    return block[:, :-1]
+def changed(change):
+    """Chunks that are not what the array says of them: the second of three."""
+    blocks = [da.from_array(part) for part in np.split(X, 3)]
+    blocks[1] = blocks[1].map_blocks(change, dtype=float, meta=np.empty((0, 0)))
+    return da.concatenate(blocks)
 
 
+def frame():
+    return as_chunks(X, "frame")
+
+
+NUMBERS, TWO, KIND = "must hold real numbers", "must be two-dimensional", "must be an array or a DataFrame; got dask's"
+CHUNK = r"a chunk \(the one at \(1, 0\), counted from 0\) has dtype"
+#: What is seen of the collection; what only chunks show; and what only the numbers do.
 BAD = {
-    "object": (lambda: da.from_array(X.astype(object), chunks=30), TypeError, "real numbers.*dtype object"),
-    "complex": (lambda: da.from_array(X * 1j), TypeError, "real numbers.*dtype complex"),
-    "object chunks": (
-        lambda: da.from_array(X, chunks=(30, 8)).map_blocks(np.ndarray.astype, object, dtype=float),
-        TypeError,
-        "real numbers.*dtype object",
-    ),
-    "one dimension": (lambda: da.from_array(SIGNAL), ValueError, "two-dimensional"),
-    "three dimensions": (lambda: da.zeros((3, 3, 3)), ValueError, "two-dimensional"),
-    "no rows": (lambda: da.zeros((0, 3)), ValueError, "at least one sample"),
-    "no columns": (lambda: da.zeros((3, 0)), ValueError, "at least one sample"),
+    "object": (lambda _: da.from_array(X.astype(object), chunks=30), TypeError, f"{NUMBERS}.*dtype object"),
+    "complex": (lambda _: da.from_array(X * 1j), TypeError, f"{NUMBERS}.*dtype complex"),
+    "text": (lambda _: da.from_array(X).astype("U5"), TypeError, f"{NUMBERS}.*dtype <U5"),
+    "text in a frame": (lambda _: frame().assign(town="Zug"), TypeError, f"{NUMBERS}.*'town'"),
+    "a vector": (lambda _: da.from_array(SIGNAL), ValueError, rf"{TWO}.*got shape \(90,\); reshape\(-1, 1\)"),
+    "a number": (lambda _: da.from_array(X).sum(), ValueError, rf"{TWO}.*got shape \(\)"),
+    "series": (lambda _: frame()["x0"], ValueError, rf"{TWO}.*dask's Series: its to_frame\(\) is a DataFrame"),
+    "index": (lambda _: frame().index, ValueError, rf"{TWO}.*got dask's Index"),
+    "scalar": (lambda _: frame()["x0"].sum(), TypeError, f"{KIND} Scalar"),
+    "delayed": (lambda _: dask.delayed(X), TypeError, rf"{KIND} Delayed: dask\.array\.from_delayed\(it,"),
+    "future": (lambda client: client.scatter(X), TypeError, rf"{KIND} Future: dask\.array\.from_delayed\(dask\.del"),
+    "bag": (lambda _: pytest.importorskip("dask.bag").from_sequence([1, 2]), TypeError, f"{KIND} Bag"),
+}
+BAD_CHUNKS = {
+    "no rows": (lambda: da.zeros((0, 3)), ValueError, "must have at least one sample"),
+    "no columns": (lambda: da.zeros((3, 0)), ValueError, "must have at least one sample"),
     "other shapes": (
-        lambda: da.from_array(X, chunks=(30, 8)).map_blocks(wrong_chunks, dtype=float, chunks=((30, 30, 30), (8,))),
+        lambda: changed(lambda block: block[:, :-1]),
         ValueError,
-        r"chunk of shape \(30, 7\) where the collection says \(30, 8\)",
+        r"has a chunk of shape \(30, 7\) where the collection says \(30, 8\)",
     ),
-    "text": (lambda: as_chunks(X, "frame").assign(town="Zug"), TypeError, "real numbers.*'town'"),
-    "bag": (lambda: pytest.importorskip("dask.bag").from_sequence([1, 2]), TypeError, "an array or a DataFrame.*Bag"),
-    "nan": (lambda: da.from_array(np.where(X.max() == X, np.nan, X), chunks=30), ValueError, "finite; it has 1 nan"),
-    "missing": (lambda: missing(), ValueError, "finite; it has 1 nan"),
+    "text": (lambda: changed(lambda block: block.astype("U5")), TypeError, f"{NUMBERS}.*; {CHUNK}"),
+    "complex": (lambda: changed(lambda block: block.astype(complex)), TypeError, f"{NUMBERS}.*; {CHUNK}"),
+    "dates": (lambda: changed(lambda block: block.astype("M8[s]")), TypeError, f"{NUMBERS}.*; {CHUNK}"),
+    "nan": (
+        lambda: da.from_array(np.where(X.max() == X, np.nan, X), chunks=30),
+        ValueError,
+        "must be finite; it has 1",
+    ),
+    "missing": (lambda: missing(), ValueError, "must be finite; it has 1 nan"),
     "masked": (lambda: da.ma.masked_greater(da.from_array(X, chunks=30), 1.0), ValueError, "must be finite; it has"),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_is_named(client, name):
-    make, kind, words = BAD[name]
-    with pytest.raises(kind, match=rf"[AX] (must|has).*{words}|{words}"):
-        ascd.Problem(make(), SIGNAL)
-    with pytest.raises(kind, match=rf"^X .*{words}|{words}"):
-        ascd.Lasso().fit(make(), SIGNAL)
-
-
-def other_chunks(kind):
-    """Chunks that are not what the array says of them: the second of three."""
-    blocks = [da.from_array(part) for part in np.split(X, 3)]
-    blocks[1] = blocks[1].map_blocks(np.ndarray.astype, kind, dtype=float, meta=np.empty((0, 0)))
-    return da.concatenate(blocks)
-
-
-@pytest.mark.parametrize("kind", ["U5", complex, "M8[s]"])
-def test_the_chunk_that_is_not_what_the_array_says_is_named(client, kind):
-    words = r"X must hold real numbers.*; a chunk \(the one at \(1, 0\), counted from 0\) has dtype"
-    for fit in (ascd.Lasso(0.1).fit, ascd.Lasso(0.1, standardize=True).fit, ascd.lasso_path):
-        with pytest.raises(TypeError, match=f"^{words}"):
-            fit(other_chunks(kind), SIGNAL)
-    lazy = ascd.Lasso(0.1).fit(X, SIGNAL).predict(other_chunks(kind))
-    with pytest.raises(TypeError, match=r"^X must hold real numbers.*; a chunk has dtype"):
-        lazy.compute()
-
-
-def no_matrices():
-    """Things of Dask's, and what is said of them."""
-    frame = as_chunks(X, "frame")
-    yield frame["x0"], ValueError, r"two-dimensional.*got dask's Series: its to_frame\(\) is a DataFrame"
-    yield frame.index, ValueError, r"two-dimensional.*got dask's Index"
-    yield dask.delayed(X), TypeError, r"an array or a DataFrame; got dask's Delayed: dask\.array\.from_delayed\(it,"
-    yield dask.delayed(np.asarray)(X), TypeError, "an array or a DataFrame; got dask's Delayed"
-    yield frame["x0"].sum(), TypeError, "an array or a DataFrame; got dask's Scalar"
-    yield da.from_array(SIGNAL), ValueError, r"two-dimensional.*got shape \(90,\); reshape\(-1, 1\)"
-    yield da.from_array(X).sum(), ValueError, r"two-dimensional.*got shape \(\)"
-    yield da.from_array(X).astype("U5"), TypeError, "real numbers.*dtype <U5"
-    yield frame.assign(town="Zug"), TypeError, "real numbers.*'town'"
-
-
-def test_what_is_no_matrix_is_refused_by_fits_and_predictions(client):
+def test_what_is_no_matrix_is_refused_by_fits_and_predictions(client, name):
     model, odds = ascd.Lasso(0.1).fit(X, SIGNAL), ascd.LogisticRegression().fit(X, SIGNAL > 0.0)
-    asked = [lambda given: ascd.Lasso().fit(given, SIGNAL), lambda given: ascd.lasso_path(given, SIGNAL)]
-    asked += [model.predict, odds.predict, odds.predict_proba, odds.decision_function]
-    future = client.scatter(X)
-    said = r"an array or a DataFrame; got dask's Future: dask\.array\.from_delayed\(dask\.delayed\(it\)"
-    for given, kind, words in [*no_matrices(), (future, TypeError, said)]:
-        for ask in asked:
-            with pytest.raises(kind, match=f"^X must .*{words}"):
-                ask(given)
-        with pytest.raises(kind, match=f"^A must .*{words}"):
-            ascd.Problem(given, SIGNAL)
+    make, kind, words = BAD[name]
+    given = make(client)
+    ways = [lambda: ascd.Lasso().fit(given, SIGNAL), lambda: ascd.lasso_path(given, SIGNAL)]
+    ways += [partial(way, given) for way in (model.predict, odds.predict, odds.predict_proba, odds.decision_function)]
+    for way in ways:
+        with pytest.raises(kind, match=f"^X {words}"):
+            way()
+    with pytest.raises(kind, match=f"^A {words}"):
+        ascd.Problem(given, SIGNAL)
+
+
+@pytest.mark.parametrize("name", BAD_CHUNKS)
+def test_bad_chunks_are_named(client, name):
+    make, kind, words = BAD_CHUNKS[name]
+    for fit in (ascd.Lasso(0.1).fit, ascd.Lasso(0.1, standardize=True).fit, ascd.lasso_path):
+        with pytest.raises(kind, match=f"^X {words}"):
+            fit(make(), SIGNAL)
+    if name in ("text", "complex", "dates"):
+        with pytest.raises(TypeError, match=rf"^X {NUMBERS}.*; a chunk has dtype"):
+            ascd.Lasso(0.1).fit(X, SIGNAL).predict(make()).compute()
+
+
+def test_other_arguments_are_checked_too(client):
+    data = as_chunks(X, "rows")
+    with pytest.raises(ValueError, match="solver must be 'auto' for data that are not in memory"):
+        ascd.Lasso(solver="a-ascd").fit(data, SIGNAL)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        ascd.Lasso().fit(data, da.from_array(SIGNAL[:-1]))
+    with pytest.raises(ValueError, match=r"shape.*89"):
+        ascd.Lasso().fit(data, SIGNAL, sample_weight=da.from_array(SIGNAL[:-1] ** 2))
 
 
 def test_vectors_may_be_futures_and_delayed(client):

@@ -1,26 +1,35 @@
-"""Every way to pass A gives the same problem, at most one copy is made, and the user's data stays as it was."""
+"""Matrices in memory: every way to pass A gives the same problem and answers as NumPy does, large data are read in
+place, nothing of the user's is changed, and a matrix of one's own needs three methods."""
 
 from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from forms import DENSE, FORMS, SPARSE, long_indices
-from scipy import sparse
+from matrix_answers import check_answers
+from solving import LOSSES, make_case
 
 import ascd
-from ascd.matrix import columns as matrices
+from ascd._core.threads import use_threads
+from ascd.matrix import columns as operations
+from ascd.matrix import costs
+from ascd.matrix.base import Matrix, Part
 from ascd.matrix.dense import Dense
-from ascd.matrix.open import open_design
+from ascd.matrix.open import as_local, open_design
 from ascd.matrix.sparse import CSC, as_rows
 from ascd.problem.problem import Sample
 
-pytestmark = pytest.mark.usefixtures("plain_python")
 D, N = 9, 5
-rng = np.random.default_rng(3)
+RNG = np.random.default_rng(3)
 # small integers with many zeros: exact in every dtype below
-VALUES = rng.integers(-3, 4, (D, N)) * (rng.random((D, N)) < 0.6).astype(np.int64)
-TARGET = rng.standard_normal(D)
+VALUES = RNG.integers(-3, 4, (D, N)) * (RNG.random((D, N)) < 0.6).astype(np.int64)
+TARGET = RNG.standard_normal(D)
 X = np.array([0.5, 0.0, -1.25, 2.0, 0.0])
 
 
@@ -30,15 +39,11 @@ def memory(A):
         return [A]
     names = ("data", "indices", "indptr", "row", "col")
     arrays = [getattr(A, name) for name in names if isinstance(getattr(A, name, None), np.ndarray)]
-    return arrays or [np.asarray(A.toarray() if sparse.issparse(A) else A)]
-
-
-def snapshot(A):
-    return [part.tobytes() for part in memory(A)]
+    return arrays or [np.asarray(A.toarray() if sp.issparse(A) else A)]
 
 
 def check_problem(A, values=VALUES):
-    """Objective, gradient and image as NumPy says."""
+    """Objective, gradient and predictor as NumPy says."""
     residual = values @ X - TARGET
     problem = ascd.Problem(A, TARGET, penalty=ascd.L1(0.5))
     assert problem.objective(X) == pytest.approx(0.5 * residual @ residual + 0.5 * np.abs(X).sum(), rel=1e-14)
@@ -47,71 +52,47 @@ def check_problem(A, values=VALUES):
     return problem
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same_problem_and_is_left_alone(form):
     A = FORMS[form](VALUES)
-    before = snapshot(A)
+    before = [part.tobytes() for part in memory(A)]
     problem = check_problem(A)
     assert isinstance(problem.parts.matrix, CSC if form in SPARSE else Dense)
-    solution = ascd.minimize(problem, rule="cyclic", tol=1e-12)
-    assert snapshot(A) == before
-    gram = VALUES.T @ VALUES + 0.0
-    residual = gram @ solution.x - VALUES.T @ TARGET
-    steep = np.where(solution.x != 0, np.abs(residual + 0.5 * np.sign(solution.x)), np.abs(residual) - 0.5)
-    assert solution.converged
-    assert steep.max() < 1e-9
+    assert ascd.minimize(problem, rule="cyclic", tol=1e-12).converged
+    assert [part.tobytes() for part in memory(A)] == before
+    if form in ("F order", "read-only", "np.matrix"):
+        assert np.shares_memory(problem.parts.matrix.values, A)
+    if form in ("csc_array", "csc_matrix", "explicit zeros", "read-only csc"):
+        assert all(np.shares_memory(*pair) for pair in zip(problem.parts.matrix, memory(A), strict=True))
 
 
 def test_all_forms_share_two_compiled_kernels():
     for forms in (DENSE, SPARSE):
-        compiled_types = {numba.typeof(open_design(form(VALUES)).matrix) for form in forms.values()}
-        assert len(compiled_types) == 1
+        assert len({numba.typeof(open_design(form(VALUES)).matrix) for form in forms.values()}) == 1
+    A = long_indices(VALUES)
+    assert np.shares_memory(open_design(A).matrix.data, A.data)
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csc_array, sparse.csr_array])
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("make", [np.asarray, sp.csc_array, sp.csr_array])
 def test_bool_is_zero_and_one(make):
     check_problem(make(VALUES > 0), (VALUES > 0).astype(float))
 
 
-@pytest.mark.parametrize("form", ["F order", "read-only", "np.matrix"])
-def test_dense_columns_are_not_copied(form):
-    A = DENSE[form](VALUES)
-    assert np.shares_memory(open_design(A).matrix.values, A)
-
-
-@pytest.mark.parametrize("form", ["csc_array", "csc_matrix", "explicit zeros", "read-only csc"])
-def test_sparse_columns_are_not_copied(form):
-    A = SPARSE[form](VALUES)
-    ours = open_design(A).matrix
-    assert all(np.shares_memory(getattr(ours, part), getattr(A, part)) for part in ("data", "indices", "indptr"))
-
-
-def test_long_indices_cost_no_copy_of_the_values():
-    A = long_indices(VALUES)
-    ours = open_design(A).matrix
-    assert ours.indices.dtype == ours.indptr.dtype == np.uint32
-    assert np.shares_memory(ours.data, A.data)
-    assert A.indices.dtype == np.int64
-
-
-@pytest.mark.parametrize("oracle", ["norm", "cached", "reference"])
-def test_a_matrix_too_large_for_short_indices_gives_the_same_answers(monkeypatch, oracle):
-    """``solve`` is compiled once, beside "norm"; everything else is plain Python."""
-    monkeypatch.setattr("ascd._core.jit.is_interpreted", True)
-    A = sparse.csc_array(sparse.random(D, 60, density=0.4, random_state=0))
+@pytest.mark.usefixtures("interpreted")
+def test_a_matrix_too_large_for_short_indices_gives_the_same_answers(monkeypatch):
+    A = sp.csc_array(sp.random(D, 60, density=0.4, random_state=0))
     short = ascd.Problem(A, TARGET, penalty=ascd.L1(0.5))
     monkeypatch.setattr("ascd.matrix.sparse.LARGEST_SHORT", 0)
     long = ascd.Problem(A, TARGET, penalty=ascd.L1(0.5))
     assert (short.parts.matrix.indices.dtype, long.parts.matrix.indices.dtype) == (np.uint32, np.uint64)
-    run = ascd.minimize(long, rule="a-ascd", oracle=oracle, tol=1e-8)
-    assert run.converged
-    monkeypatch.setattr("ascd._core.jit.is_interpreted", oracle != "norm")
-    for problem in (short, long):
-        solution = ascd.solve(problem, tol=1e-12)
-        assert solution.converged
-        assert run.objective == pytest.approx(solution.objective, rel=1e-7)
+    found = [ascd.minimize(long, rule="a-ascd", oracle=oracle, tol=1e-8) for oracle in ("norm", "cached", "reference")]
+    found += [ascd.solve(problem, tol=1e-10) for problem in (short, long)]
+    assert all(one.converged and one.objective == pytest.approx(found[-1].objective, rel=1e-7) for one in found)
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("mode", ["r", "c"])
 def test_a_memory_map_is_used_in_place(tmp_path, mode):
     path = tmp_path / "A.npy"
@@ -120,7 +101,6 @@ def test_a_memory_map_is_used_in_place(tmp_path, mode):
     A = np.load(path, mmap_mode=mode)
     problem = check_problem(A)
     assert np.shares_memory(problem.parts.matrix.values, A)
-    ascd.minimize(problem, rule="cyclic")
     del A
     check_problem(problem.parts.matrix.values)  # the problem keeps the map alive
     assert path.read_bytes() == on_disk
@@ -139,51 +119,272 @@ STORAGES = {
     "dense": Dense(np.asfortranarray(VALUES, dtype=float)),
     "sparse": open_design(SPARSE["csc_array"](VALUES)).matrix,
 }
-storages = pytest.mark.parametrize("matrix", STORAGES.values(), ids=STORAGES)
-columns = pytest.mark.parametrize("j", range(N))
 WEIGHT, VECTOR = np.linspace(0.0, 2.0, D), np.linspace(-1.0, 3.0, D)
 
 
-@storages
-@columns
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("loss", [ascd.Squared(), ascd.Huber(0.7)])
-def test_column_operations_equal_numpy(matrix, j, loss):
-    column, sample = VALUES[:, j].astype(float), Sample(TARGET, WEIGHT)
+def test_column_operations_equal_numpy(storage, loss):
+    matrix, sample = STORAGES[storage], Sample(TARGET, WEIGHT)
     derivative, curvature = np.vectorize(loss.derivative), np.vectorize(loss.curvature)
-    assert matrices.dot(matrix, j, VECTOR) == pytest.approx(column @ VECTOR)
-    assert matrices.weighted_square(matrix, j, WEIGHT) == pytest.approx(column @ (WEIGHT * column))
-    assert matrices.weighted_square(matrix, j, 1.0) == pytest.approx(column @ column)
-    moved = VECTOR + 0.3 * column
-    first, second = column * WEIGHT @ derivative(TARGET, moved), column**2 * WEIGHT @ curvature(TARGET, moved)
-    assert matrices.along(matrix, j, 0.3, sample, loss, VECTOR) == pytest.approx((first, second))
-    image, slope = VECTOR.copy(), WEIGHT * derivative(TARGET, VECTOR)
-    matrices.shift(matrix, j, 0.3, sample, loss, image, slope)
-    np.testing.assert_allclose(slope, WEIGHT * derivative(TARGET, moved), atol=1e-14)
-    if not loss.is_quadratic():
-        np.testing.assert_allclose(image, moved, atol=1e-14)
+    for j in range(N):
+        column, out = VALUES[:, j].astype(float), np.zeros(D)
+        assert operations.dot(matrix, j, VECTOR) == pytest.approx(column @ VECTOR)
+        assert operations.weighted_square(matrix, j, WEIGHT) == pytest.approx(column @ (WEIGHT * column))
+        moved = VECTOR + 0.3 * column
+        first, second = column * WEIGHT @ derivative(TARGET, moved), column**2 * WEIGHT @ curvature(TARGET, moved)
+        assert operations.along(matrix, j, 0.3, sample, loss, VECTOR) == pytest.approx((first, second))
+        predictor, gradient = VECTOR.copy(), WEIGHT * derivative(TARGET, VECTOR)
+        operations.shift(matrix, j, 0.3, sample, loss, predictor, gradient)
+        np.testing.assert_allclose(gradient, WEIGHT * derivative(TARGET, moved), atol=1e-14)
+        np.testing.assert_allclose(predictor, VECTOR if loss.is_quadratic() else moved, atol=1e-14)
+        operations.scatter(matrix, j, WEIGHT, out)
+        np.testing.assert_array_equal(out, WEIGHT * column)
+        operations.clear(matrix, j, out)
+        assert not out.any()
 
 
-@storages
-@columns
-def test_scatter_and_clear_touch_one_column(matrix, j):
-    out = np.zeros(D)
-    matrices.scatter(matrix, j, WEIGHT, out)
-    np.testing.assert_array_equal(out, WEIGHT * VALUES[:, j])
-    matrices.clear(matrix, j, out)
-    np.testing.assert_array_equal(out, np.zeros(D))
-
-
-@storages
-def test_whole_matrix_operations_equal_numpy(matrix):
-    out = np.full(D, np.nan)
-    matrices.multiply(matrix, X, out)
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("storage", STORAGES)
+def test_whole_matrix_operations_equal_numpy(storage):
+    matrix, out = STORAGES[storage], np.full(D, np.nan)
+    operations.multiply(matrix, X, out)
     np.testing.assert_allclose(out, VALUES @ X)
-    np.testing.assert_array_equal(sparse.csc_array(matrix.to_scipy(D, N)).toarray(), VALUES)
+    np.testing.assert_array_equal(sp.csc_array(matrix.to_scipy(D, N)).toarray(), VALUES)
     for weight in (1.0, WEIGHT):
         expected = VALUES.T @ (np.broadcast_to(weight, D)[:, None] * VALUES)
-        np.testing.assert_allclose(matrices.gram_matrix(matrix, weight, N, D), expected)
-
-
-def test_the_row_wise_copy_is_the_same_matrix():
+        np.testing.assert_allclose(operations.gram_matrix(matrix, weight, N, D), expected)
     rows = as_rows(STORAGES["sparse"], D)
-    np.testing.assert_array_equal(sparse.csr_array(rows, shape=(D, N)).toarray(), VALUES)
+    np.testing.assert_array_equal(sp.csr_array(rows, shape=(D, N)).toarray(), VALUES)
+
+
+# ---- large data, read where they are
+
+TALL = 43  # rows are read four at a time, and the rest one by one
+A = np.round(3.0 * RNG.standard_normal((TALL, 25)) * (RNG.random((TALL, 25)) < 0.4))
+SIGNAL, SHARES, COLUMNS = A[:, 0] - A[:, 3] + 1.0 + 0.1 * RNG.standard_normal(TALL), RNG.random(TALL), np.array(
+    [5, 0, 17, 3])  # fmt: skip
+CSR = sp.csr_array(A)
+IN_PLACE = {
+    "float32 columns": np.asfortranarray(A, dtype=np.float32),
+    "int8 columns": np.asfortranarray(A, dtype=np.int8),
+    "rows": np.ascontiguousarray(A),
+    "float32 rows": np.ascontiguousarray(A, dtype=np.float32),
+    "int8 rows": np.ascontiguousarray(A, dtype=np.int8),
+    "float32 sparse columns": sp.csc_array(A.astype(np.float32)),
+    "sparse rows": CSR,
+    "int8 sparse rows": sp.csr_array(A.astype(np.int8)),
+    "sparse rows with 64 bits": sp.csr_array(
+        (CSR.data, CSR.indices.astype(np.int64), CSR.indptr.astype(np.int64)), shape=A.shape
+    ),
+}
+#: Each way to store is compiled in some form: the others run as plain Python.
+COMPILED = ("float32 columns", "rows", "float32 sparse columns", "sparse rows")
+
+
+@pytest.fixture
+def everything_is_large(monkeypatch):
+    monkeypatch.setattr(costs, "SMALL_DATA", 0)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csc_array], ids=["dense", "sparse"])
+def test_small_data_answer_as_numpy_does(make):
+    check_answers(open_design(make(A)), A, COLUMNS)
+
+
+@pytest.mark.usefixtures("everything_is_large")
+@pytest.mark.parametrize("form", IN_PLACE)
+def test_answers_equal_numpys_in_place(form, monkeypatch):
+    """With threads and without, and where nothing can be cached."""
+    monkeypatch.setattr("ascd._core.tuning.WORTH_A_THREAD", 1e-9)
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", form not in COMPILED)
+    given = IN_PLACE[form]
+    design = open_design(given)
+    kept = design.matrix[0] if design.matrix is not None else getattr(design, "values", getattr(design, "data", None))
+    assert np.shares_memory(kept, given if isinstance(given, np.ndarray) else given.data)
+    for n_jobs in (1, 3):
+        with use_threads(n_jobs):
+            check_answers(open_design(given), A, COLUMNS)
+    assert design.entries() == (A.size if isinstance(given, np.ndarray) else np.count_nonzero(A))
+    for name, value in (("NEAR_FLOOR", 0), ("NEAR_SHARE", 0.0), ("BLOCK_BYTES", 1000)):
+        monkeypatch.setattr(costs, name, value)
+    check_answers(open_design(given), A, COLUMNS)
+
+
+@pytest.mark.usefixtures("everything_is_large", "interpreted")
+@pytest.mark.parametrize("form", ["float32 columns", "int8 rows", "float32 sparse columns", "sparse rows"])
+def test_fits_are_those_of_float64_columns(form):
+    """Solutions, paths, the engine, which copies rows, and estimators."""
+    data, y = IN_PLACE[form], np.where(np.median(SIGNAL) < SIGNAL, 1.0, -1.0)
+    for loss, b in (("squared", SIGNAL), ("logistic", y)):
+        expected = ascd.solve(ascd.Problem(as_local(A), b, loss, ascd.L1(2.0)), tol=1e-10, intercept=True)
+        problem = ascd.Problem(data, b, loss, ascd.L1(2.0))
+        found = ascd.solve(problem, tol=1e-10, intercept=True)
+        assert found.converged
+        assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+    path = ascd.path(problem, n_alphas=3, eps=0.1, intercept=True)
+    assert np.all(path.gaps <= 1e-6 * path.zero_objective)
+    assert ascd.minimize(ascd.Problem(data, SIGNAL, penalty=ascd.L1(2.0)), tol=1e-4, rng=0).converged
+    model = ascd.Lasso(alpha=0.05, tol=1e-10).fit(data, SIGNAL)
+    assert (model.coef_.dtype == np.float32) == (data.dtype == np.float32)
+    np.testing.assert_allclose(
+        model.predict(data), ascd.Lasso(alpha=0.05, tol=1e-10).fit(A, SIGNAL).predict(A), atol=1e-2
+    )
+    assert ascd.LassoCV(cv=2, alphas=3, n_jobs=2).fit(data, SIGNAL).alpha_ > 0.0
+    ascd.LinearSVC(dual=True).fit(data, y)
+
+
+@pytest.mark.usefixtures("everything_is_large", "interpreted")
+@pytest.mark.parametrize("form", ["rows", "sparse rows"])
+def test_cached_columns_are_not_read_again_and_what_is_not_finite_is_named(form):
+    design = open_design(IN_PLACE[form])
+    design.dots(COLUMNS, SHARES)
+    before = design.bytes_read
+    design.dots(COLUMNS[:2], SIGNAL)
+    design.add(COLUMNS, np.ones(4), np.zeros(TALL))
+    design.take(COLUMNS)
+    assert design.dots(COLUMNS[:0], SHARES).size == design.means(COLUMNS[:0], SHARES).size == 0
+    assert design.bytes_read == before > 0
+    design.dots(np.array([9]), SHARES)
+    assert design.bytes_read > before
+    broken = IN_PLACE[form].copy()
+    (broken if isinstance(broken, np.ndarray) else broken.data).flat[3] = np.nan
+    with pytest.raises(ValueError, match="A must be finite"):
+        ascd.Problem(broken, SIGNAL)
+
+
+def test_a_support_vector_machine_is_fitted_to_unsorted_rows():
+    rows = sp.csr_array(sp.random(300, 20, 0.4, format="csr", random_state=2))
+    y = np.where(rows @ np.arange(-10.0, 10.0) + np.random.default_rng(3).standard_normal(300) > 0.0, 1.0, -1.0)
+    order = np.concatenate([np.arange(stop - 1, start - 1, -1) for start, stop in zip(rows.indptr, rows.indptr[1:])])  # noqa: B905
+    mixed = sp.csr_array((rows.data[order], rows.indices[order], rows.indptr), shape=rows.shape)
+    before = mixed.indices.copy()
+    for C in (0.01, 1000.0):
+        fits = [ascd.LinearSVC(loss="hinge", C=C, tol=1e-9).fit(each, y) for each in (rows, mixed)]
+        np.testing.assert_allclose(fits[1].coef_, fits[0].coef_, atol=1e-3 * np.abs(fits[0].coef_).max())
+    np.testing.assert_array_equal(mixed.indices, before)
+    mixed.data[3] = np.nan
+    with pytest.raises(ValueError, match="X contains NaN"):
+        ascd.LinearSVC(loss="hinge", fit_intercept=False).fit(mixed, y)
+
+
+MAKE = {"dense": np.asarray, "sparse": sp.csc_array}
+
+
+@pytest.mark.parametrize("storage", MAKE)
+@pytest.mark.parametrize("keeps", [False, True])
+def test_products_of_columns_far_from_zero_keep_their_digits(storage, keeps):
+    """Also beside columns with zeros, and with other curvatures than those they were first listed for."""
+    far, columns, every = A[:12, :7].copy(), np.array([6, 2, 0, 4]), np.arange(4)
+    far[:, :3] = 1e8 + np.arange(36.0).reshape(12, 3) % 7
+    design, exact = open_design(MAKE[storage](far)), far - [1e8, 1e8, 1e8, 0, 0, 0, 0]
+    multiplier, store = design.multiplier(keeps), np.zeros((4, 4), order="F")
+    for weight in (SHARES[:12], SHARES[:12][::-1].copy()):
+        multiplier.fill(store, columns, every, every, weight, design.means(np.arange(7), weight))
+        B = exact - weight @ exact / weight.sum()
+        np.testing.assert_allclose(store, B[:, columns].T @ (weight[:, None] * B[:, columns]), atol=1e-5)
+
+
+@pytest.mark.parametrize("storage", MAKE)
+def test_a_column_that_is_constant_where_samples_count_is_seen(storage):
+    """What rounding leaves of its square is nothing, whether all its entries are stored or not."""
+    constant, weight = A.copy(), SHARES.copy()
+    constant[:, 0], constant[:, 1], constant[3, 1], weight[3] = 0.1, 0.1, 0.0, 0.0
+    design, store, both = open_design(MAKE[storage](constant)), np.zeros((2, 2), order="F"), np.arange(2)
+    multiplier = design.multiplier(False)
+    multiplier.fill(store, both, both, both, weight, design.means(np.arange(25), weight))
+    assert (store.diagonal() <= multiplier.constant * 0.01 * weight.sum()).all()
+
+
+# ---- the interface
+
+
+class Own(Matrix):
+    """A matrix of one's own: three methods and the defaults.  Columns are numbered anew in local memory: whoever mixes
+    up the two is found out."""
+
+    def __init__(self, A):
+        self.A, self.shape, self.asked = np.asarray(A, dtype=float), A.shape, Counter()
+
+    def _check(self, name, columns, vector):
+        assert columns.ndim == 1
+        assert np.unique(columns).size == columns.size
+        assert vector.shape == self.shape[:1]
+        self.asked[name] += columns.size
+
+    def dots(self, columns, vector):
+        self._check("dots", columns, vector)
+        return vector @ self.A[:, columns]
+
+    def add(self, columns, factors, out):
+        self._check("add", columns, out)
+        out += self.A[:, columns] @ factors
+
+    def take(self, columns):
+        self.asked["take"] += columns.size
+        return Part(Dense(np.asfortranarray(self.A[:, columns[::-1]])), np.arange(columns.size)[::-1].copy())
+
+
+def test_three_methods_make_a_matrix(monkeypatch, interpreted):
+    check_answers(Own(A), A, COLUMNS)
+    monkeypatch.setattr(costs, "BLOCK_BYTES", 3 * 8 * TALL)
+    check_answers(Own(A), A, COLUMNS)
+    broken = A.copy()
+    broken[2, 3] = np.nan
+    with pytest.raises(ValueError, match="A must be finite"):
+        ascd.Problem(Own(broken), SIGNAL)
+    with pytest.raises(TypeError, match=r"minimize reads single columns.*Own.*ascd\.solve"):
+        ascd.minimize(ascd.Problem(Own(A), SIGNAL))
+
+
+def test_a_matrix_is_a_subclass_that_writes_what_has_no_default():
+    class Alien:
+        def careful_dots(self, columns, vector): ...
+
+    with pytest.raises(TypeError, match=r"Alien must be a subclass of ascd\.matrix\.base\.Matrix"):
+        ascd.Problem(Alien(), SIGNAL)
+
+    class Half(Matrix):
+        def careful_dots(self, columns, vector): ...
+
+    with pytest.raises(TypeError, match=r"abstract.*add.*dots.*take"):
+        Half()
+
+
+PENALTIES = ("l1", "none", "box", "elastic net, some free")
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_the_solver_calls_nothing_else(loss, penalty):
+    """It gives the answer that it gives with a storage, and reads as much.  Every two of loss and penalty meet."""
+    intercept = (list(LOSSES).index(loss) + PENALTIES.index(penalty)) % 2 == 0
+    case = make_case(loss, penalty, intercept, seed=4)
+    own = Own(case.A)
+    expected = ascd.solve(case.problem(), tol=1e-9, intercept=intercept)
+    found = ascd.solve(case.problem(own), tol=1e-9, intercept=intercept)
+    assert str(found.status) == str(expected.status)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+    assert found.reads == expected.reads
+    assert own.asked["dots"] >= case.A.shape[1]
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_paths_and_sweeps_over_columns_keep_to_the_interface(monkeypatch):
+    monkeypatch.setattr("ascd.solver.tuning.GRAM_FLOOR", 0)
+    monkeypatch.setattr("ascd.solver.tuning.GRAM_SHARE", 0.0)
+    case = make_case("squared", "l1", True, seed=4)
+    own = Own(case.A)
+    expected = ascd.path(case.problem(), n_alphas=4, eps=0.1, intercept=True)
+    found = ascd.path(case.problem(own), n_alphas=4, eps=0.1, intercept=True)
+    np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-9)
+    assert own.asked["take"] > 0
+
+
+def test_the_solver_knows_no_storage():
+    """But that of the hinge loss, whose sweeps read rows in local memory."""
+    for path in (Path(ascd.__file__).parent / "solver").glob("*.py"):
+        text = "" if path.name == "svm.py" else path.read_text(encoding="utf-8")
+        assert not re.search(r"\bDense\b|\bCSC\b|parts\.matrix|matrix\.(dense|sparse|device|on_dask)", text), path.name

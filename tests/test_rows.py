@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from pairs import in_pairs
 from solving import LOSSES, make_case
 
@@ -17,7 +16,6 @@ from ascd.matrix.open import open_design
 from ascd.problem.certificate import certify_from_sums
 from ascd.problem.dual import gap_of_samples, gaps_of_samples
 from ascd.solver import tuning
-from ascd.solver.loop import Solver
 from ascd.solver.rows import SCALES, TRIAL_LENGTHS, Sums, Trial, rows_of, sums_over_rows
 
 pytestmark = pytest.mark.usefixtures("plain_python")
@@ -51,7 +49,7 @@ class Remote:
         return answers
 
     def keep(self, parts, values):
-        return [Beside(value) for value in self.inner.keep(parts, values)]
+        return [Beside(value) for value in values]
 
     def changed(self, function, *arguments):
         return Remote(self.inner.changed(function, *arguments).chunks)
@@ -59,9 +57,6 @@ class Remote:
 
 class Beside(tuple):
     """What is kept with a part does not travel again."""
-
-    def __new__(cls, rows):
-        return super().__new__(cls, rows)
 
 
 def sizes(values):
@@ -87,30 +82,22 @@ def stated(A, loss, share, **how):
     return ascd.Problem(A, TARGETS[loss], loss, ascd.L1(float(np.abs(gradient).max()) / share), **how)
 
 
+WEIGHTS = {"offset": 0.3 * X[:, 0], "sample_weight": np.where(np.arange(90) % 5, 1.0, 0.0)}
+
+
 @pytest.mark.parametrize(("loss", "intercept"), [*zip(TARGETS, itertools.cycle([False, True]), strict=False)])
-def test_few_rounds_and_no_vector_of_samples(loss, intercept):
-    problem = stated(in_parts(X), loss, 100)
+@pytest.mark.parametrize("how", [{}, WEIGHTS], ids=["plain", "offset and weights"])
+def test_few_rounds_and_no_vector_of_samples(loss, intercept, how):
+    problem = stated(in_parts(X), loss, 100, **how)
     found = ascd.solve(problem, tol=1e-6, intercept=intercept)
     source = problem.design
     assert found.converged
     assert source.rounds <= (2 if loss == "squared" else 9)
     assert source.executor.questions == ["first", *["apply"] * (source.rounds - 1)]
-    assert max(max(moved) for moved in source.executor.moved[1:]) <= 6 * max(
-        6, TRIAL_LENGTHS.size + 2
-    )  # G, and products
-    expected = ascd.solve(stated(X, loss, 100), tol=1e-12, intercept=intercept)
+    largest = max(max(moved) for moved in source.executor.moved[1:])
+    assert largest <= 6 * max(6, TRIAL_LENGTHS.size + 2)  # G, and products
+    expected = ascd.solve(stated(X, loss, 100, **how), tol=1e-12, intercept=intercept)
     assert 0.0 <= found.objective - expected.objective + 1e-12 <= found.gap + 1e-11
-
-
-def test_steps_go_farther_than_their_model(compiled):
-    """Far from the minimum a logistic loss is much flatter than its first model."""
-    problem = stated(in_parts(X), "logistic", 100)
-    answers, over_rows = [], problem.design.over_rows
-    problem.design.over_rows = lambda *given: answers.append(over_rows(*given)) or answers[-1]
-    trace = ascd.solve(problem, tol=1e-6).trace
-    costs = [sums.losses for sums in answers]
-    assert costs[0][TRIAL_LENGTHS == 2.0] < costs[0][TRIAL_LENGTHS == 1.0]
-    assert np.all(np.diff(trace.objective) < 0.0)
 
 
 def sums_at(problem, design, x, constant, intercept):
@@ -145,22 +132,15 @@ def test_a_gap_from_sums_is_never_below_the_truth(loss, intercept, weighted):
             proved = problem.gap(x)
             assert gap <= 1.7 * proved + 1e-12 * best.zero_objective
     assert seen >= 3
-    assert gap_at_the_best(problem, design, best, intercept) <= 1e-9 * best.zero_objective
-
-
-def gap_at_the_best(problem, design, best, intercept):
     sums = sums_at(problem, design, best.x, best.intercept, intercept)
-    return gap_from(problem, best.x, best.intercept, sums, intercept)
+    assert gap_from(problem, best.x, best.intercept, sums, intercept) <= 1e-9 * best.zero_objective
 
 
-def test_coordinates_that_need_an_exact_product_get_no_certificate_from_sums():
+def test_where_sums_prove_nothing_the_gap_is_infinite():
+    """Coordinates that need an exact product; raw gradients of one sign, which cannot be balanced."""
     case = make_case("squared", "none")
-    problem, design = case.problem(), in_parts(case.A)
-    sums = sums_at(problem, design, np.ones(5), 0.0, False)
-    assert gap_from(problem, np.ones(5), 0.0, sums, False) == np.inf
-
-
-def test_raw_gradients_of_one_sign_cannot_be_balanced():
+    sums = sums_at(case.problem(), in_parts(case.A), np.ones(5), 0.0, False)
+    assert gap_from(case.problem(), np.ones(5), 0.0, sums, False) == np.inf
     problem = ascd.Problem(X, np.ones(90), "logistic", ascd.L1(1.0))
     sums = sums_at(problem, in_parts(X), np.ones(6), 0.0, True)
     one_sided = sums._replace(sizes=np.array([sums.sizes.sum(), 0.0]))
@@ -175,16 +155,6 @@ def test_sums_of_chunks_add_up():
         if name != "moments":
             np.testing.assert_allclose(getattr(whole, name), getattr(parts, name), rtol=1e-10, err_msg=name)
     np.testing.assert_allclose(whole.moments.products, parts.moments.products, rtol=1e-10, atol=1e-10)
-
-
-@pytest.mark.parametrize("loss", ["logistic", "poisson", "squared"])
-def test_offsets_and_weights(loss):
-    how = {"offset": 0.3 * X[:, 0], "sample_weight": np.where(np.arange(90) % 5, 1.0, 0.0)}
-    found = ascd.solve(stated(in_parts(X), loss, 20, **how), tol=1e-9, intercept=True)
-    expected = ascd.solve(stated(X, loss, 20, **how), tol=1e-11, intercept=True)
-    assert found.converged
-    np.testing.assert_allclose(found.x, expected.x, atol=1e-4)
-    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
 
 
 def test_a_start_is_evaluated_in_one_round_trip(compiled):
@@ -255,30 +225,10 @@ def test_columns_are_cached_with_their_products(compiled):
     questions = problem.design.executor.questions
     assert questions[:2] == ["first", "block"]
     assert set(questions[2:]) == {"dots_and_worst"}
+    assert 0 < problem.design.are_near(np.arange(400)).sum() < 100
 
 
-def test_the_worst_columns_are_cached_and_no_others():
-    design = in_parts(X, 1, 2)
-    low, high = np.full(6, -20.0), np.full(6, 20.0)
-    products = design.dots_and_worst(np.arange(6), SIGNAL, low, high, 1)
-    np.testing.assert_allclose(products, X.T @ SIGNAL)
-    near = np.flatnonzero(design.are_near(np.arange(6)))
-    outside = np.flatnonzero(np.abs(products) > 20.0)
-    assert near.size > 0
-    assert set(near) <= set(outside)
-    before = len(design.executor.questions)
-    np.testing.assert_allclose(design.dots(near, SIGNAL), products[near])
-    assert len(design.executor.questions) == before
-
-
-def test_empty_columns_are_not_fetched():
-    empty = sp.csc_array(np.where(np.arange(6) % 3 == 0, 0.0, X))
-    design = chunked(Remote([open_design(empty)]), np.array([0, 90]), np.array([0, 6]), False)
-    ascd.Problem(design, SIGNAL, penalty=ascd.L1(1.0))
-    assert design.executor.questions == ["first"]
-
-
-def test_losses_that_do_not_curve_at_the_start(compiled):
+def test_losses_that_do_not_curve_at_the_start():
     """All residuals are far beyond the threshold: there is no model."""
     b = np.where(SIGNAL > 0.0, 1e6, -1e6)
     found, expected = (
@@ -298,19 +248,15 @@ WIDE_SIGNAL = WIDE[:, :4] @ np.array([2.0, -2.0, 1.0, 1.0])
 WIDE_LABELS = np.where(WIDE_SIGNAL + RNG.standard_normal(200) > 0.0, 1.0, -1.0)
 
 
-FEW, FEW_LABELS = WIDE[:50, :10], WIDE_LABELS[:50]
-
-
 def logistic(A, share, labels=WIDE_LABELS):
     top = np.abs(WIDE[: labels.size].T @ (0.5 * labels)).max()
     return ascd.Problem(A, labels, "logistic", ascd.L1(float(top) / share))
 
 
-@pytest.mark.parametrize("intercept", [False, True])
-def test_moments_of_few_columns_travel(intercept, compiled):
+def test_moments_of_few_columns_travel(compiled):
     problem = logistic(in_parts(WIDE), 3)
-    found = ascd.solve(problem, tol=1e-8, intercept=intercept)
-    expected = ascd.solve(logistic(WIDE, 3), tol=1e-10, intercept=intercept)
+    found = ascd.solve(problem, tol=1e-8, intercept=True)
+    expected = ascd.solve(logistic(WIDE, 3), tol=1e-10, intercept=True)
     assert found.converged
     np.testing.assert_allclose(found.x, expected.x, atol=1e-5)
     executor = problem.design.executor
@@ -320,33 +266,15 @@ def test_moments_of_few_columns_travel(intercept, compiled):
     assert max(max(sizes) for sizes in executor.moved[-2:]) <= max(room**2, 12 * 40) < 40**2
 
 
-@pytest.mark.parametrize("intercept", [False, True])
-def test_columns_that_were_left_out_join_when_they_must_move(monkeypatch, intercept, compiled):
+def test_columns_that_were_left_out_join_when_they_must_move(monkeypatch, compiled):
     monkeypatch.setattr(tuning, "FEWEST_NEXT", 0)
     monkeypatch.setattr(tuning, "NEXT_SHARE", 0.0)
-    problem = logistic(in_parts(FEW), 30, FEW_LABELS)
-    found = ascd.path(problem, n_alphas=5, eps=0.03, tol=1e-8, intercept=intercept, early_stop=False)
-    expected = ascd.path(logistic(FEW, 30, FEW_LABELS), alphas=found.alphas, tol=1e-10, intercept=intercept)
+    few, labels = WIDE[:50, :10], WIDE_LABELS[:50]
+    problem = logistic(in_parts(few), 30, labels)
+    found = ascd.path(problem, n_alphas=5, eps=0.03, tol=1e-8, intercept=True, early_stop=False)
+    expected = ascd.path(logistic(few, 30, labels), alphas=found.alphas, tol=1e-10, intercept=True)
     np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-7)
     assert set(problem.design.executor.questions) == {"first", "apply"}
-
-
-def next_columns(penalty, columns, ends):
-    solver = Solver(
-        ascd.Problem(in_parts(columns), np.zeros(60), penalty=penalty), np.zeros((60, 1)), False, np.zeros(1)
-    )
-    return solver.rows._next_columns(ends).tolist()
-
-
-def test_moments_are_requested_of_free_columns_and_the_nearest():
-    n = 60
-    before, end, gradient = np.zeros(n), np.zeros(n), np.linspace(0.0, 0.5, n)
-    before[3], end[5], gradient[[5, 7]] = 1.0, -1.0, [1.0, -1.2]
-    ends = (before, np.zeros(n)), (end, gradient)
-    assert next_columns(ascd.L1(1.0), np.eye(n), ends) == sorted({3, 5, 7} | set(range(n - tuning.FEWEST_NEXT, n)))
-    short = np.diag(np.where(np.arange(n) == 10, 1e-3, 1.0))  # a distance counts in norms of the column
-    assert 10 not in next_columns(ascd.L1(1.0), short, ends)
-    assert next_columns(ascd.L2(1.0), np.eye(n), ends) == list(range(n))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -153,19 +153,6 @@ def test_steps_with_momentum(library, size, is_exact):
         assert 0.0 < found.bend <= bound
 
 
-def test_a_large_model_is_refined(interpreted, library, monkeypatch):
-    """Products of 16 bits, a gap of ten digits."""
-    monkeypatch.setattr("ascd.solver.tuning.LARGEST_HOST_MODEL", 0)
-    monkeypatch.setattr("ascd.solver.tuning.LARGEST_FETCHED", 0)
-    rng = np.random.default_rng(1)
-    A = rng.standard_normal((300, 200))
-    b = A[:, :30].sum(axis=1) + rng.standard_normal(300)
-    found = ascd.solve(ascd.Problem(design_of(library.put(A)), b, penalty=ascd.L1(20.0)), tol=1e-12)
-    expected = ascd.solve(ascd.Problem(A, b, penalty=ascd.L1(20.0)), tol=1e-13)
-    assert found.converged
-    assert found.objective == pytest.approx(expected.objective, rel=1e-11)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", ["Lasso", "Ridge", "LogisticRegression", "LassoCV", "LinearSVC"])
 def test_estimators(interpreted, library, name, dtype):
