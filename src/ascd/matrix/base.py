@@ -24,8 +24,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class Matrix(ABC):
     answers_several : a pass costs much, and one for several vectors no more than one for one
     brings_columns : a round that finds columns to move copies them into local memory too
     rounds : round trips so far
-    row_parts : row chunks that evaluate functions where they are, or None
+    row_parts : row chunks that evaluate functions where they are (``chunked.TallChunks``), or None
     """
 
     shape: tuple[int, int]
@@ -88,7 +88,7 @@ class Matrix(ABC):
     answers_several: bool = False
     brings_columns: bool = False
     rounds: int = 0
-    row_parts: RowParts | None = None
+    row_parts: Any = None
 
     @abstractmethod
     def dots(self, columns: Array, vector: Array) -> Array:
@@ -166,8 +166,8 @@ class Matrix(ABC):
         """Return what multiplies columns with each other; one that ``keeps`` expects other curvatures H."""
         return Multiplier(self)
 
-    def kept_products(self, intercept: bool, constant: float) -> KeptProducts | None:
-        """Return products that stay where the matrix is, or None."""
+    def kept_products(self, intercept: bool, constant: float) -> Any:
+        """Return products that stay where the matrix is (``device.gram.DeviceGram``), or None."""
         return None
 
     def coupled_gram(self, columns: Array, own: Array, shared: Array | None, ones: bool) -> Array:
@@ -278,66 +278,6 @@ class Advanced(NamedTuple):
     x: Array
     gradient: Array
     bend: float
-
-
-class Multiplied(Protocol):
-    """G = A_Wᵀ H A_W on ``columns``, wherever it is.
-
-    ``largest`` is for the caller: the largest eigenvalue of D^(−½) G D^(−½) met so far, D the diagonal; or 0.
-    """
-
-    columns: Array
-    diagonal: Array
-    largest: float
-
-    def times(self, vector: Array) -> Array:
-        """Return G·vector."""
-
-    def solve(self, free: Array, curvature: Array, right: Array, shift: float) -> Array | None:
-        """Return (G + curvature)⁻¹·right on the free coordinates; None where G is singular."""
-
-
-class KeptProducts(Multiplied, Protocol):
-    """Products that stay where the data are; columns join, ``position`` is the place of each (−1: not there).
-
-    Where they are not ``is_exact``, ``times_exactly`` measures what they miss, and ``widen`` clears them and makes the
-    next ones exact.
-    """
-
-    position: Array
-    is_exact: bool
-
-    @property
-    def room(self) -> float:
-        """Bytes that they may take."""
-
-    def clear(self) -> None: ...
-    def keep(self, columns: Array) -> None: ...
-    def widen(self) -> None: ...
-    def times_exactly(self, vector: Array) -> Array: ...
-    def admit(self, joining: Array, weight: Array, means: Array) -> None: ...
-    def by_passes(self, columns: Array, weight: Array, means: Array, accuracy: float, most: int) -> Any:
-        """Return the same without G, which has no room: passes over the columns, counted as ``reads``."""
-
-
-class RowParts(Protocol):
-    """Row chunks that evaluate functions beside the data.
-
-    Functions travel by name, so both sides must have them; answers say how they add up (``chunked.together``).
-    """
-
-    @property
-    def spans(self) -> list[slice]:
-        """The rows of each chunk."""
-
-    def keep_beside(self, values: Sequence[Any]) -> list[Any]:
-        """Store a value beside each chunk; what comes back stands for it in ``over_rows``."""
-
-    def over_rows(self, function: Callable[..., Any], kept: Sequence[Any], *arguments: Any) -> Any:
-        """Return ``function(chunk, value, *arguments)`` of all chunks, added up; one round trip."""
-
-    def all_moments(self, weight: Array) -> Any:
-        """Return means and products (``chunked.Moments``) with these weights, if they are known already."""
 
 
 def as_block(part: Part, d: int) -> Array:

@@ -26,13 +26,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import add
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix import costs
-from ascd.matrix.base import ColumnStats, Matrix, RowParts, as_block
+from ascd.matrix.base import ColumnStats, Matrix, as_block
 from ascd.matrix.cached import Cached, Remote
 from ascd.matrix.columns import UNIT
 from ascd.matrix.dense import Dense, Local, LocalDense
@@ -50,39 +50,34 @@ class Call(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-class Executor(Protocol):
-    """Where chunks are; ``is_remote`` says that a request costs a round trip."""
+class InTurn:
+    """An executor: chunks in this process, one after the other; each shares its work among threads.
 
-    is_remote: bool
+    Executors for chunks that are elsewhere inherit from it; ``is_remote`` says that a request costs a round trip.
+    """
+
+    is_remote = False
+
+    def __init__(self, chunks: Sequence[Any]) -> None:
+        self.chunks = list(chunks)
 
     def ask(self, calls: Sequence[Call]) -> list[Any]:
         """Return the answers in the order of the calls; one round trip.
 
         Answers that add up (``SUMS``, of chunks with the same columns) may come as one: the others are None then.
         """
-
-    def keep(self, chunks: Sequence[int], values: Sequence[Any]) -> list[Any]:
-        """Store values beside these chunks for many rounds; what is returned may be an argument of calls to them."""
-
-    def changed(self, function: Callable[..., Any], *arguments: Any) -> Executor:
-        """Return other chunks in the same places: ``function(chunk, *arguments)`` of each."""
-
-
-class InTurn:
-    """Chunks in this process, one after the other; each shares its work among threads."""
-
-    is_remote = False
-
-    def __init__(self, chunks: Sequence[Any]) -> None:
-        self.chunks = chunks
-
-    def ask(self, calls: Sequence[Call]) -> list[Any]:
         return [answer(self.chunks[call.chunk], call.request, call.arguments) for call in calls]
 
     def keep(self, chunks: Sequence[int], values: Sequence[Any]) -> list[Any]:
+        """Store values beside these chunks for many rounds; what is returned may be an argument of calls to them."""
         return list(values)
 
+    def only(self, chunks: Sequence[int]) -> None:
+        """Drop all chunks but these."""
+        self.chunks = [self.chunks[number] for number in chunks]
+
     def changed(self, function: Callable[..., Any], *arguments: Any) -> InTurn:
+        """Return other chunks in the same places: ``function(chunk, *arguments)`` of each."""
         return InTurn([function(chunk, *arguments) for chunk in self.chunks])
 
 
@@ -279,7 +274,7 @@ class Answers(NamedTuple):
     answers: list[Any]
 
 
-def chunked(executor: Executor, rows: Array, columns: Array, gives_products: bool = True) -> Matrix:
+def chunked(executor: InTurn, rows: Array, columns: Array, gives_products: bool = True) -> Matrix:
     """Return the matrix of these chunks.
 
     Parameters
@@ -298,7 +293,7 @@ class Chunks(Remote):
 
     with_products = False
 
-    def __init__(self, executor: Executor, rows: Array, columns: Array) -> None:
+    def __init__(self, executor: InTurn, rows: Array, columns: Array) -> None:
         self.executor, self.row_ends, self.column_ends = executor, rows, columns
         self.shape = int(rows[-1]), int(columns[-1])
         self.is_dear = executor.is_remote
@@ -433,7 +428,7 @@ class TallChunks(Chunks):
     """Row chunks that hold all of a few columns: the first pass gives all products of columns, which are kept.
 
     None is requested again while weights are a multiple of the ones there: with w = f·s means are the same, and
-    products f times as large.  What belongs to the samples can be computed beside the rows (``base.RowParts``).
+    products f times as large.  What belongs to the samples can be computed beside the rows (``over_rows``).
     """
 
     at_once = costs.AT_ONCE
@@ -442,7 +437,7 @@ class TallChunks(Chunks):
     _moments: tuple[tuple[Any, Moments], ...] = ()
 
     @property
-    def row_parts(self) -> RowParts:  # type: ignore[override]
+    def row_parts(self) -> TallChunks:  # type: ignore[override]
         return self
 
     def dots(self, columns: Array, vector: Array) -> Array:
@@ -525,7 +520,7 @@ class WideChunks(Chunks, Cached):
 
     caches_dots = False
 
-    def __init__(self, executor: Executor, rows: Array, columns: Array) -> None:
+    def __init__(self, executor: InTurn, rows: Array, columns: Array) -> None:
         super().__init__(executor, rows, columns)
         self.brings_columns = executor.is_remote and rows.size == 2
 

@@ -37,7 +37,7 @@ from ascd._core.checks import Array, check_places, check_shape
 from ascd._core.threads import use_threads
 from ascd.matrix import costs
 from ascd.matrix.base import DataGone, Matrix
-from ascd.matrix.chunked import SUMS, Call, answer, chunked, together
+from ascd.matrix.chunked import SUMS, Call, InTurn, answer, chunked, together
 
 #: Kinds of numbers that a column may have.
 REAL = "fiub"
@@ -218,7 +218,7 @@ def computed(collection: Any) -> Array:
         return np.asarray(collection.compute())
 
 
-class Scheduled:
+class Scheduled(InTurn):
     """No cluster: the collection's own scheduler computes every round.
 
     Chunks are kept in memory where they have room; else every round computes them anew, from file to file, say.
@@ -234,19 +234,12 @@ class Scheduled:
         is_small = not size > costs.MEMORY_SHARE * _free_bytes()
         self.chunks = list(dask.persist(*chunks)) if is_small else list(chunks)
 
-    def only(self, chunks: Sequence[int]) -> None:
-        """Drop all chunks but these."""
-        self.chunks = [self.chunks[number] for number in chunks]
-
     def ask(self, calls: Sequence[Call]) -> list[Any]:
         import dask
 
         make = dask.delayed(answer_batch, pure=False, traverse=False)
         tasks = [make([self.chunks[call.chunk]], Batch([call], {}), []) for call in calls]
         return [found[0] for found in dask.compute(*tasks)]
-
-    def keep(self, chunks: Sequence[int], values: Sequence[Any]) -> list[Any]:
-        return list(values)
 
     def changed(self, function: Callable[..., Any], *arguments: Any) -> Scheduled:
         import dask
@@ -263,13 +256,14 @@ def _free_bytes() -> float:
         return math.inf
 
 
-class OnCluster:
+class OnCluster(InTurn):
     """Chunks on the workers of a cluster, as futures; ``sent`` and ``received`` count bytes of arrays."""
 
     is_remote = True
 
     def __init__(self, client: Any, chunks: Sequence[Any]) -> None:
-        self.client, self.chunks = client, chunks
+        super().__init__(chunks)
+        self.client = client
         self.sent = self.received = 0
         self.homes: dict[int, str] = {}
         self.is_loaded = False
@@ -287,8 +281,7 @@ class OnCluster:
         return OnCluster(self.client, chunks)
 
     def only(self, chunks: Sequence[int]) -> None:
-        """Drop all chunks but these."""
-        self.chunks = [self.chunks[number] for number in chunks]
+        super().only(chunks)
         self.homes.clear()
 
     def ask(self, calls: Sequence[Call]) -> list[Any]:

@@ -10,7 +10,7 @@ where a step shows that it is too small.  In between, Newton steps on the free c
 device multiplies and factorises; what is done for each coordinate (prox, pieces of the penalty) is done on the host, so
 that every penalty can be used.
 
-G may be approximate (``KeptProducts.is_exact``): then Q is minimised to a share of its violation, the gradients at the
+G may be approximate (``products.is_exact``): then Q is minimised to a share of its violation, the gradients at the
 point found are computed from the data, and Q is minimised again from there, as in iterative refinement.
 """
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import kernel
-from ascd.matrix.base import Bends, KeptProducts, Multiplied
+from ascd.matrix.base import Bends
 from ascd.problem.penalties import L1, L1L2
 from ascd.problem.terms import cost_of, largest_violation
 from ascd.solver import tuning
@@ -45,7 +45,7 @@ class Iterate(NamedTuple):
 class DeviceModel:
     """Q on the columns of ``products``; ``state`` has the coefficients of the working set."""
 
-    def __init__(self, penalty: Any, products: Multiplied, gradient: Array, x: Array) -> None:
+    def __init__(self, penalty: Any, products: Any, gradient: Array, x: Array) -> None:
         self.penalty, self.products, self.columns = penalty, products, products.columns
         self.scale = np.where(products.diagonal > 1e-300, products.diagonal, 1.0)
         self.state = Iterate(x, gradient, 0.0, float(cost_of(penalty, self.columns, x)))
@@ -67,7 +67,7 @@ class DeviceModel:
             if hasattr(self.penalty, "piece"):
                 self._descend_faces(target)
 
-    def correct(self, start: Iterate, products: KeptProducts) -> bool:
+    def correct(self, start: Iterate, products: Any) -> bool:
         """The gradients as they truly are, after moves from ``start``; the point remains there if it is no better."""
         moved = self.state.x - start.x
         curved = products.times_exactly(moved)
@@ -203,7 +203,7 @@ class DeviceModel:
         return tuning.RAISED * max(found, 1.0)
 
 
-def minimise_refined(model: DeviceModel, products: KeptProducts, target: float, most_steps: int) -> bool:
+def minimise_refined(model: DeviceModel, products: Any, target: float, most_steps: int) -> bool:
     """Minimise a model of approximate products and correct it, until the true violation is at most ``target``.
 
     False where the products are not good enough for that.

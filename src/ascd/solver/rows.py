@@ -30,8 +30,7 @@ import numpy as np
 from ascd._core.checks import Array, unlocked
 from ascd._core.contracts import users_part
 from ascd._core.timing import Stopwatch
-from ascd.matrix.base import RowParts
-from ascd.matrix.chunked import Moments, add_moments, moments
+from ascd.matrix.chunked import Moments, TallChunks, add_moments, moments
 from ascd.problem.certificate import certify_from_sums
 from ascd.problem.dual import dual_length, gaps_of_samples, unweighted
 from ascd.problem.losses.shifted import Sample, Shifted
@@ -201,18 +200,18 @@ class Proposal(NamedTuple):
     decrease: float
 
 
-def row_parts_of(problem: Any) -> RowParts | None:
+def row_parts_of(problem: Any) -> TallChunks | None:
     """Return row chunks that can evaluate the loss where they are, or None."""
     if not problem.is_by_coordinate or users_part(problem.parts.loss) is not None:
         return None
-    found: RowParts | None = problem.design.row_parts
+    found: TallChunks | None = problem.design.row_parts
     return found
 
 
 class RowNewton:
     """One problem in row chunks; the last iterate is kept between penalties.  ``state`` stays where it is."""
 
-    def __init__(self, state: State, check: OptimalityCheck, rows: RowParts, x: Array, constant: float) -> None:
+    def __init__(self, state: State, check: OptimalityCheck, rows: TallChunks, x: Array, constant: float) -> None:
         self.state, self.check, self.rows, self.problem = state, check, rows, state.problem
         self.start: tuple[Array, float] | None = (x, constant)  # None: at the state
         self.is_quadratic = state.loss.is_quadratic
