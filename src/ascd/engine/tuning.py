@@ -56,7 +56,7 @@ LEVELS = 64
 #: "look-ahead": a set should last for n/64 to n/8 steps, and its first window is this share of ‖v‖, or by scores.
 LASTS_AT_LEAST, LASTS_AT_MOST, FIRST_SHARE = 64, 8, 0.01
 #: "working-set": nanoseconds to compute the bounds of one coordinate; to read one sample in a measurement takes one
-#: (``matrix.prices`` has those of reading a column).  Visits without a move after which a coordinate leaves the set.
+#: (``matrix.costs`` has those of reading a column).  Visits without a move after which a coordinate leaves the set.
 BOUNDS_COST, IDLE_VISITS = 11.0, 2
 #: Coordinates whose rate is below this share of their sweep's are set aside; short sweeps over the others may cost this
 #: many times as much as a sweep over those aside.  Of a half, a quarter and 1, 2, 4, 8 and no limit these were the best

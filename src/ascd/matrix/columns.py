@@ -109,17 +109,6 @@ def weighted_square(matrix: Any, j: int, weight: Any) -> float:
 
 
 @helper
-def squares_and_sum(matrix: Any, j: int) -> tuple[float, float]:
-    """Σa² and Σa of a column."""
-    square, total = 0.0, 0.0
-    for p in range(matrix.start(j), matrix.stop(j)):
-        entry = matrix.entry(p, j)
-        square += entry * entry
-        total += entry
-    return square, total
-
-
-@helper
 def sums_with_one(matrix: Any, j: int, vector: Array) -> tuple[float, float, float]:
     """Σa², Σa and ⟨a, vector⟩ of a column, which is read once."""
     square, total, product = 0.0, 0.0, 0.0
@@ -164,16 +153,13 @@ def fill_column_stats(
 ) -> None:  # fmt: skip
     """Column by column, so that a second reading finds it in the cache; mostly one is enough.
 
-    All samples have the weight ``scale``, or each one of the ``weights``.
+    All samples have the weight ``scale``, or each one of the ``weights``; there is at least one vector.
     """
     for number in range(start, stop):
         j = wide(number)
-        if vectors.shape[0] == 1:
-            plain[j], total[j], products[0, j] = sums_with_one(matrix, j, vectors[0])
-        else:
-            plain[j], total[j] = squares_and_sum(matrix, j)
-            for m in range(vectors.shape[0]):
-                products[m, j] = dot(matrix, j, vectors[m])
+        plain[j], total[j], products[0, j] = sums_with_one(matrix, j, vectors[0])
+        for m in range(1, vectors.shape[0]):
+            products[m, j] = dot(matrix, j, vectors[m])
         square[j] = weighted_square(matrix, j, weights) if weights.size > 0 else scale * plain[j]
 
 

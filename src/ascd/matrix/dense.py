@@ -41,12 +41,13 @@ class Local(Matrix):
         return sum(map(operator.attrgetter("nbytes"), self.matrix))
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
-        n = self.shape[1]
+        (d, n), count = self.shape, len(vectors)
+        vectors = vectors if count else np.zeros((1, d))
         square, plain, total = np.empty((3, n))
         products = np.empty((len(vectors), n))
         scale, weights = (float(weight), NOTHING) if np.ndim(weight) == 0 else (0.0, weight)
         self._share(None, fill_column_stats, scale, weights, vectors, square, plain, total, products)
-        return ColumnStats(square, plain, total, products)
+        return ColumnStats(square, plain, total, products[:count])
 
     def squares(self, weight: Any, columns: Array) -> Array:
         out = np.empty(columns.size)

@@ -70,6 +70,8 @@ def is_design(A: Any) -> bool:
 
 def is_collection(A: Any) -> bool:
     """Return True for a Dask collection or future: nothing else has both of these; a Delayed has every attribute."""
+    if A is None or isinstance(A, np.ndarray):
+        return False
     is_future = library_of(A) == "distributed" and type(A).__name__ == "Future"
     return is_future or (hasattr(A, "__dask_graph__") and hasattr(A, "to_delayed"))
 

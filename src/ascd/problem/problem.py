@@ -69,8 +69,8 @@ class Problem:
     Parameters
     ----------
     A : array, sparse matrix or DataFrame of shape (n_samples, n_features), or a design
-        Used dense or sparse as it comes; converted at most once and never modified.  A design (``ascd.matrix.design``)
-        provides products with its columns, wherever they are stored.
+        Used dense or sparse as it comes; converted at most once and never modified.  A
+        ``ascd.matrix.base.Matrix`` provides products with its columns, wherever they are stored.
     b : array of shape (n_samples,) or (n_samples, n_outputs)
         Targets; labels −1 and +1 for classification losses, the classes 0 .. T − 1 for "softmax".
     loss : {"squared", "logistic", "huber", "squared_hinge", "poisson", "softmax"} or a loss object

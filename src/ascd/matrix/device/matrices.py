@@ -1,4 +1,4 @@
-"""A dense array on a device, read where it lies.
+"""Arrays and sparse matrices on a device, read where they lie.
 
 Passes are kernels of our own where there are some (``cuda``), the library's products for tiles in float64 elsewhere
 (``arrays``).  Vectors of samples and of columns travel, the data never do; columns are fetched only where single ones
@@ -23,15 +23,27 @@ from ascd.matrix.device.gram import DeviceGram, Wide, multiply
 from ascd.matrix.sparse import LocalSparse
 
 
-class DeviceDense(Remote):
-    """A dense array where it lies."""
+class OnDevice(Remote):
+    """What dense and sparse matrices have in common; ``space`` is their library and device."""
 
     is_dear = True
     at_once = costs.DEVICE_AT_ONCE
+    space: Space
+
+    def dots(self, columns: Array, vector: Array) -> Array:
+        return self.dots_with_several(columns, vector[:, None])[:, 0]
+
+    def _put(self, values: Array) -> Any:
+        """Numbers of the host on the device, in float64 and one row after the other."""
+        return self.space.put(np.ascontiguousarray(values, dtype=np.float64))
+
+
+class DeviceDense(OnDevice):
+    """A dense array where it lies."""
 
     def __init__(self, values: Any) -> None:
         check_values(values)
-        self.space: Space = space_of(values)
+        self.space = space_of(values)
         self.values = values
         self.shape: tuple[int, int] = (int(values.shape[0]), int(values.shape[1]))
         self.chunks = LibraryPasses(values, self.space)
@@ -68,9 +80,6 @@ class DeviceDense(Remote):
         with self.space.here():
             weights = self._put(np.broadcast_to(weight, self.shape[:1]))
             return self.space.fetch(self.passes.squares(weights, columns))
-
-    def dots(self, columns: Array, vector: Array) -> Array:
-        return self.dots_with_several(columns, vector[:, None])[:, 0]
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         self.note(columns)
@@ -111,10 +120,6 @@ class DeviceDense(Remote):
         if bad:
             raise ValueError(f"A must be finite; it has {bad} nan or inf entries")
 
-    def _put(self, values: Array) -> Any:
-        """Numbers of the host on the device, in float64 and one row after the other."""
-        return self.space.put(np.ascontiguousarray(values, dtype=np.float64))
-
     def note(self, columns: Array | None) -> None:
         """Count what a pass over these columns (all) reads."""
         size = self.shape[1] if columns is None else columns.size
@@ -133,16 +138,18 @@ def is_everything(columns: Array, n: int) -> bool:
     return columns.size == n and bool(columns[0] == 0) and bool((np.diff(columns) == 1).all())
 
 
-class DeviceSparse(Remote):
-    """A CSC or CSR matrix where it lies (``there``)."""
+class DeviceSparse(OnDevice):
+    """A CSC or CSR matrix where it lies (``there``): passes are products there, in pieces of float64.
 
-    is_dear = is_sparse = True
-    at_once = costs.DEVICE_AT_ONCE
+    A piece is some columns of a CSC matrix, some rows of a CSR one: what lies together.
+    """
+
+    is_sparse = True
 
     def __init__(self, there: Any) -> None:
         if getattr(there, "format", None) not in ("csc", "csr"):
             raise TypeError(f"A must be a CSC or CSR matrix where it is on a device; got {type(there).__name__}")
-        self.space: Space = space_of(there.data)
+        self.space = space_of(there.data)
         self.there, self.is_by_rows = there, there.format == "csr"
         self.shape: tuple[int, int] = (int(there.shape[0]), int(there.shape[1]))
         with self.space.here():
@@ -173,9 +180,6 @@ class DeviceSparse(Remote):
     def squares(self, weight: Any, columns: Array) -> Array:
         weights = np.broadcast_to(np.asarray(weight, dtype=np.float64), self.shape[:1])
         return self._products(columns, weights[None], _squared)[0]
-
-    def dots(self, columns: Array, vector: Array) -> Array:
-        return self._products(columns, vector[None])[0]
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         return np.ascontiguousarray(self._products(columns, vectors.T).T)
@@ -262,9 +266,6 @@ class DeviceSparse(Remote):
 
     def _wide(self, part: Any) -> Any:
         return part if part.dtype == np.float64 else part.astype(np.float64)
-
-    def _put(self, values: Array) -> Any:
-        return self.space.put(np.ascontiguousarray(values, dtype=np.float64))
 
     def _note(self, columns: Array) -> None:
         """Count what a pass over these columns reads."""
