@@ -6,7 +6,6 @@ import logging
 import multiprocessing
 import os
 import signal
-import time
 from contextlib import contextmanager
 from functools import cache
 from multiprocessing import forkserver
@@ -86,43 +85,3 @@ def ready(client):
     except TimeoutError:
         client.restart()
         client.wait_for_workers(1, timeout=300)
-
-
-def run_program(name, folder, options):
-    """What ``dask NAME OPTIONS`` does, without a word."""
-    from importlib import import_module
-
-    os.chdir(folder)
-    for stream in (1, 2):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-    import_module(f"distributed.cli.dask_{name}").main(options)
-
-
-@contextmanager
-def programs(folder):
-    """A scheduler and a worker as programs of their own: the scheduler's process and a client."""
-    distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    where, context = folder / "scheduler.json", multiprocessing.get_context(start_method())
-    started = [
-        context.Process(target=run_program, args=[name, folder, ["--scheduler-file", str(where), *options]])
-        for name, options in (
-            ("scheduler", ["--port", "0", "--no-dashboard"]),
-            ("worker", ["--nthreads", "1", "--no-nanny", "--no-dashboard"]),
-        )
-    ]
-    for process in started:
-        process.start()
-    try:
-        for _ in range(1200):
-            if where.exists():
-                break
-            assert started[0].is_alive(), "the scheduler has ended"
-            time.sleep(0.05)
-        with distributed.Client(scheduler_file=str(where), timeout=60) as client:
-            client.wait_for_workers(1, timeout=60)
-            client._timeout = 0.5  # seconds in which it tries to find a scheduler that has gone away
-            yield started[0]
-    finally:
-        for process in started:
-            process.kill()
-            process.join()

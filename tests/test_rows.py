@@ -228,7 +228,7 @@ def test_columns_are_cached_with_their_products(compiled):
     assert 0 < problem.design.are_near(np.arange(400)).sum() < 100
 
 
-def test_losses_that_do_not_curve_at_the_start():
+def test_losses_that_do_not_curve_at_the_start(compiled):
     """All residuals are far beyond the threshold: there is no model."""
     b = np.where(SIGNAL > 0.0, 1e6, -1e6)
     found, expected = (
