@@ -42,10 +42,8 @@ from ascd.problem.penalties.entrywise import Entrywise
 from ascd.problem.products import add, nonzero_rows, products
 from ascd.problem.recession import check_bounded
 from ascd.problem.terms import BlockTerms, CoordinateTerms
+from ascd.problem.tuning import QUICK_PASS
 from ascd.protocols import BlockPenalty
-
-#: Entries of A up to which another pass costs less than finding out, before the first, what it could be spared by.
-FEW_ENTRIES = 200_000
 
 
 class Parts(NamedTuple):
@@ -123,7 +121,7 @@ class Problem:
             loss, target = stated.as_parts()
             sample = Sample(target, weight)
             if first is None:
-                is_quick = self.design.matrix is not None and self.design.entries() <= FEW_ENTRIES
+                is_quick = self.design.matrix is not None and self.design.entries() <= QUICK_PASS
                 vectors = np.empty((0, self.n_samples)) if is_quick else gradients_at_zero(sample, loss)
                 first = read_first(self.design, weight, loss.curvature_bound(), vectors)
             self._parts = _assemble(self.design, first, sample, loss, self.penalty, stated)

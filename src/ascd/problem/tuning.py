@@ -96,6 +96,9 @@ LARGEST_PROGRAM = 4_000_000
 #: Steps of the simplex method for each of its variables (a few are usual), and seconds, before it is given up.
 PIVOTS_A_VARIABLE, LONGEST_PROGRAM = 100, 20.0
 
+#: Entries of A up to which another pass costs less than finding out, before the first, what it could be spared by.
+QUICK_PASS = 200_000
+
 # ---- samples (compiled)
 
 #: The slopes sum to zero when their sum is this small beside their sizes, times √d, or a step beside the image.

@@ -174,7 +174,8 @@ class Solver:
         self.rounds_at_once = found.rounds
         self.n_iter += found.rounds
         self.working = self.state.support.size
-        if found.gap <= tolerance and self.state.is_fresh:
+        # a penalty whose own violation is no number proves nothing
+        if found.gap <= tolerance and self.state.is_fresh and not math.isnan(found.violation):
             state, exact = self.state, np.zeros(self.state.terms.count)
             given = Products(gradient, exact, lambda dual: products(state.matrix, state.order, dual))
             gap = certify(self.problem, state.terms, state.point, given, tolerance).gap

@@ -32,24 +32,27 @@ from ascd.problem.terms import positive_part, term_between
 from ascd.solver.prox_curvature import positive
 from ascd.solver.state import Evaluation, State
 from ascd.solver.sweeps import fill_curvatures, rooms_for_past, sweep_blocks
-from ascd.solver.tuning import CANCELS, CONSTANT, ENOUGH_FALL, OBJECTIVE_ROUNDING, ROUNDING_FLOOR
-
-#: Entries of A up to which a problem is small; doubled, the compiled call takes as long as the Python it saves.
-SMALL_ENTRIES = 200_000
-#: Rounds, then the loop takes over: it has more to offer where this one is slow.
-MOST_ROUNDS = 30
-#: Sweeps, then Newton steps while they are cut, and cycles of both on one model.
-SWEEPS, NEWTON_STEPS, CYCLES = 4, 3, 6
-#: Free coordinates k up to which Newton steps are taken, and k²·d: their matrix costs k²·d/2 operations, its factors
-#: k³/6.  Beyond, the library's linear algebra is faster, and the loop takes over.
-MOST_FREE, MOST_PRODUCTS = 120, 3e6
-#: The violation left on a model, as a share of the first: of one that is the objective itself, and of another.
-EXACT, ROUGH = 1e-4, 0.03
-#: Columns of a problem with blocks whose Gram matrix is made at once; multiplications that its sweeps may cost, and
-#: their number; the violation left, as a share of the first.
-MOST_COLUMNS, MOST_SWEEP_PRODUCTS, MOST_BLOCK_SWEEPS, FINE = 300, 3e7, 500, 1e-10
-#: A step that is halved further leads nowhere.
-SHORTEST_STEP = 0.01
+from ascd.solver.tuning import (
+    CANCELS,
+    CONSTANT,
+    ENOUGH_FALL,
+    OBJECTIVE_ROUNDING,
+    ROUNDING_FLOOR,
+    SHORTEST_STEP,
+    SMALL_BLOCK_SWEEPS,
+    SMALL_COLUMNS,
+    SMALL_CYCLES,
+    SMALL_ENTRIES,
+    SMALL_EXACT,
+    SMALL_FINE,
+    SMALL_FREE,
+    SMALL_NEWTON_STEPS,
+    SMALL_PRODUCTS,
+    SMALL_ROUGH,
+    SMALL_ROUNDS,
+    SMALL_SWEEP_PRODUCTS,
+    SMALL_SWEEPS,
+)
 
 
 class Found(NamedTuple):
@@ -68,7 +71,7 @@ def is_small(problem: Any) -> bool:
     design = problem.design
     if not (isinstance(design, Local) and design.entries() <= SMALL_ENTRIES):
         return False
-    return bool(problem.is_by_coordinate or (problem.loss.is_quadratic and problem.n_features <= MOST_COLUMNS))
+    return bool(problem.is_by_coordinate or (problem.loss.is_quadratic and problem.n_features <= SMALL_COLUMNS))
 
 
 def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Found, Array]:
@@ -85,7 +88,7 @@ def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Fo
     found = Found(
         *minimise_compiled(
             parts.matrix, loss.sample, loss.loss, state.penalty, parts.norm, x, constant, state.intercept, loss.most,
-            predictor, gradient, curvature, products, seen.value, tolerance, min(most_rounds, MOST_ROUNDS),
+            predictor, gradient, curvature, products, seen.value, tolerance, min(most_rounds, SMALL_ROUNDS),
             *make_room(state.n, state.d),
         )
     )  # fmt: skip
@@ -118,10 +121,11 @@ def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
     lipschitz = np.empty(blocks.size)
     fill_curvatures(gram, starts, blocks, np.empty((2, n)), lipschitz)
     rounding = ROUNDING_FLOOR * norm(seen.raw_gradient) * float(problem.block_norm.max())
-    most = int(min(max(MOST_SWEEP_PRODUCTS / (n * n * outputs), 10), MOST_BLOCK_SWEEPS))
+    most = int(min(max(SMALL_SWEEP_PRODUCTS / (n * n * outputs), 10), SMALL_BLOCK_SWEEPS))
+    target = max(SMALL_FINE * now.violation, rounding)
     sweep_blocks(
         state.penalty, gram, gradient.ravel(), x.ravel(), starts, blocks, positive(lipschitz),
-        np.empty((3, problem.longest)), *rooms_for_past(x.size), outputs, max(FINE * now.violation, rounding), most,
+        np.empty((3, problem.longest)), *rooms_for_past(x.size), outputs, target, most,
     )  # fmt: skip
     start = state.constant - means @ (x - state.x)
     there, moved = state.evaluate_at(columns @ x + start)
@@ -131,13 +135,13 @@ def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
     has_cancelled = bool(np.any(np.abs(start) > CANCELS * np.abs(start + moved)))
     state.set(x, start + moved, there, not has_cancelled)
     gradient = columns.T @ there.raw_gradient
-    worst, cost = state.terms.violation_on(blocks, x, gradient), state.cost()
-    return Found(1, 3 * n, there.value, cost, worst, 0.0), gradient
+    now = state.terms.measure(x, gradient, radius, blocks)
+    return Found(1, 3 * n, there.value, now.cost, now.violation, 0.0), gradient
 
 
 def make_room(n: int, d: int) -> tuple[Array, ...]:
     """Return the work space of a compiled call: compiled code allocates nothing."""
-    most = int(min(n, MOST_FREE, math.sqrt(MOST_PRODUCTS / d) + 1.0))
+    most = int(min(n, SMALL_FREE, math.sqrt(SMALL_PRODUCTS / d) + 1.0))
     whole = np.empty(n, dtype=np.int64), np.empty(2 * most, dtype=np.int64), np.full(n, -1), np.zeros(1, dtype=np.int64)
     by_column, by_sample, search = np.empty((4, n)), np.zeros((6, d)), np.empty(5)
     return *whole, by_column, by_sample, np.empty((most, most + 1)), np.empty((most + 3, most)), search
@@ -344,15 +348,15 @@ def minimise_model(
     """
     total = prepare_columns(matrix, columns, weight, intercept, lipschitz, means)
     offset, reads, count, worst = 0.0, columns.size, columns.size, math.inf
-    for _ in range(CYCLES):
-        for _ in range(SWEEPS):
+    for _ in range(SMALL_CYCLES):
+        for _ in range(SMALL_SWEEPS):
             reads += count
             worst, offset, count = sweep_small(
                 matrix, penalty, columns, count, lipschitz, means, total, weight, residual, offset, x, target, worst
             )
             if worst <= target:
                 return offset, reads, False
-        for _ in range(NEWTON_STEPS):
+        for _ in range(SMALL_NEWTON_STEPS):
             end, offset, read = newton_small(
                 matrix, penalty, columns, count, means, total, weight, residual, offset, x, free, slot, known, gram,
                 system, room,
@@ -412,7 +416,7 @@ def minimise_compiled(
     weight, residual, there = by_sample[0], by_sample[1], by_sample[2]
     steep, bent, room = by_sample[3], by_sample[4], by_sample[5]
     damping, done, reads, cost, worst, gap = 0.0, 0, 0, 0.0, 0.0, math.inf
-    typical = most / d if most < math.inf else 1.0
+    typical, share_left = most / d if most < math.inf else 1.0, SMALL_EXACT if is_exact else SMALL_ROUGH
     while True:
         for j in range(n):
             products[j] = dot(matrix, wide(j), gradient)
@@ -430,8 +434,7 @@ def minimise_compiled(
             slot[:] = -1
             known[0] = 0
         shift, read, is_hard = minimise_model(
-            matrix, penalty, columns[:count], weight, intercept, residual, new, (EXACT if is_exact else ROUGH) * worst,
-            lipschitz, means, free, slot, known, gram, system, room,
+            matrix, penalty, columns[:count], weight, intercept, residual, new, share_left * worst, lipschitz, means, free, slot, known, gram, system, room,
         )  # fmt: skip
         reads += read
         t, predicted, noise = 1.0, 0.0, 4.0 * OBJECTIVE_ROUNDING * (abs(value) + abs(cost))

@@ -348,3 +348,22 @@ SHORT_SIDE, LEAST_RANK = 40, 1e-13
 FRESH_SHARE = 0.5
 #: Curvatures are damped no further than this many times the typical one.
 MOST_DAMPING = 16.0
+
+# ---- small problems, in one compiled call
+
+#: Entries of A up to which a problem is small; with five times as many the loop is faster on wide data.
+SMALL_ENTRIES = 200_000
+#: Rounds, then the loop takes over: it has more to offer where this one is slow.
+SMALL_ROUNDS = 30
+#: Sweeps, then Newton steps while they are cut, and cycles of both on one model.
+SMALL_SWEEPS, SMALL_NEWTON_STEPS, SMALL_CYCLES = 4, 3, 6
+#: Free coordinates k up to which Newton steps are taken, and k²·d: their matrix costs k²·d/2 operations, its factors
+#: k³/6.  Beyond, the library's linear algebra is faster, and the loop takes over.
+SMALL_FREE, SMALL_PRODUCTS = 120, 3e6
+#: The violation left on a model, as a share of the first: of one that is the objective itself, and of another.
+SMALL_EXACT, SMALL_ROUGH = 1e-4, 0.03
+#: Columns of a problem with blocks whose Gram matrix is made at once; multiplications that its sweeps may cost, and
+#: their number; the violation left, as a share of the first.
+SMALL_COLUMNS, SMALL_SWEEP_PRODUCTS, SMALL_BLOCK_SWEEPS, SMALL_FINE = 300, 3e7, 500, 1e-10
+#: A step that is halved further leads nowhere.
+SHORTEST_STEP = 0.01
