@@ -434,7 +434,8 @@ def minimise_compiled(
             slot[:] = -1
             known[0] = 0
         shift, read, is_hard = minimise_model(
-            matrix, penalty, columns[:count], weight, intercept, residual, new, share_left * worst, lipschitz, means, free, slot, known, gram, system, room,
+            matrix, penalty, columns[:count], weight, intercept, residual, new, share_left * worst, lipschitz, means,
+            free, slot, known, gram, system, room,
         )  # fmt: skip
         reads += read
         t, predicted, noise = 1.0, 0.0, 4.0 * OBJECTIVE_ROUNDING * (abs(value) + abs(cost))
