@@ -7,7 +7,7 @@ import gc
 import pytest
 
 #: Examples whose parts are their own: each would compile a loop of its own to take ten steps.
-INTERPRETED = ("ascd.engine.", "ascd.svm", "ascd.plotting", "ascd.reproduction.")
+INTERPRETED = ("ascd.engine.", "ascd.solver.svm", "ascd.plotting", "ascd.reproduction.")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

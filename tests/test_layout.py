@@ -14,7 +14,7 @@ from ascd._core.jit import WITHOUT_KERNELS
 ROOT = Path(ascd.__file__).parent
 #: Every package and public module; each may import those before it.
 FLOORS = (
-    "protocols", "_core", "plotting", "matrix", "problem", "results", "svm", "engine", "solver", "estimators",
+    "protocols", "_core", "plotting", "matrix", "problem", "results", "engine", "solver", "estimators",
     "io", "reproduction", "cli", "__main__",
 )  # fmt: skip
 

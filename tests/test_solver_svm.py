@@ -9,16 +9,8 @@ import pytest
 from scipy import sparse
 
 import ascd
-from ascd.solver import svm, tuning
-from ascd.solver.svm import (
-    BoxDescent,
-    InteriorPoint,
-    gap_term,
-    is_box_problem,
-    largest_affordable,
-    minimise_over,
-)  # fmt: skip
-from ascd.svm import signed_box
+from ascd.solver import tuning
+from ascd.solver.svm import BoxDescent, gap_term, is_box_problem, primal_value, signed_box
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 RNG = np.random.default_rng(0)
@@ -67,25 +59,22 @@ def test_the_gap_asked_for_is_reached(C, turn):
     assert not outcome.is_interrupted
 
 
-@pytest.mark.parametrize("way", ["sweeps", "interior", "free"])
+@pytest.mark.parametrize("way", ["sweeps", "_interior", "_minimise_over"])
 def test_every_method_reaches_the_goal(way, monkeypatch):
     """With the others disabled, and one as soon as possible."""
-    problem, called = dual(1.0), []
-    monkeypatch.setattr(tuning, "FREE_SHARE", math.inf if way == "free" else 0.0)
-    monkeypatch.setattr(svm, "minimise_over", lambda *args: called.append("free") or minimise_over(*args))
-    monkeypatch.setattr(tuning, "SWEEPS_A_ROUND", 2)
-    monkeypatch.setattr(tuning, "ROUND_LENGTH", 0.0)
-    monkeypatch.setattr(tuning, "INTERIOR_LATEST", 0.0)
-    monkeypatch.setattr(tuning, "INTERIOR_WAIT", 0.0)
-    monkeypatch.setattr(BoxDescent, "_is_short", lambda self: way == "interior")
-    method = BoxDescent._interior
-    monkeypatch.setattr(BoxDescent, "_interior", lambda self, goal: called.append("interior") or method(self, goal))
-    outcome = BoxDescent(problem, np.zeros(40)).minimise(lambda _: 4e-5, 3000)
+    problem, called = dual(1.0), set()
+    numbers = {"SWEEPS_A_ROUND": 2, "ROUND_LENGTH": 0.0, "INTERIOR_LATEST": 0.0, "INTERIOR_WAIT": 0.0}
+    for name, value in {**numbers, "FREE_SHARE": math.inf if way == "_minimise_over" else 0.0}.items():
+        monkeypatch.setattr(tuning, name, value)
+    monkeypatch.setattr(BoxDescent, "_is_short", lambda self: way == "_interior")
+    for name in ("_interior", "_minimise_over"):
+        method = getattr(BoxDescent, name)
+        monkeypatch.setattr(BoxDescent, name, lambda *args, n=name, m=method: called.add(n) or m(*args))
+    descent = BoxDescent(problem, np.zeros(40))
+    outcome = descent.minimise(lambda _: 4e-5, 3000)
     assert primal_gap(problem, outcome.x, 1.0) <= 4.04e-5
-    assert set(called) == ({way} if way != "sweeps" else set())
-
-
-# -------------------------------------------------------------------------------------- free-set models
+    np.testing.assert_allclose(descent.raw_gradient, X.T @ outcome.x, atol=1e-9)
+    assert called == ({way} if way != "sweeps" else set())
 
 
 def twins(C):
@@ -108,30 +97,18 @@ def test_nearly_parallel_columns_take_a_tenth_of_the_reads_with_models(monkeypat
     assert reads[math.inf] < 0.1 * reads[0.0]
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("weight", [None, np.linspace(0.5, 2.0, 6)])
-def test_a_model_ends_at_its_minimum_and_the_raw_gradient_follows(loss, weight):
-    problem = dual(0.7, loss, weight=weight)
-    x = Y * 0.7 * RNG.random(40)
-    before, scale = x.copy(), 1.0 if weight is None else weight
-    columns = np.array([1, 2, 5, 11, 30])
-    raw_gradient = scale * (X.T @ x)
-    assert minimise_over(problem.design, problem.parts, raw_gradient, x, columns, 1e-8) > 0.0
-    np.testing.assert_array_equal(np.delete(x, columns), np.delete(before, columns))
-    np.testing.assert_allclose(raw_gradient, scale * (X.T @ x), atol=1e-12)
-    gradient = X @ raw_gradient
-    terms = [gap_term(problem.parts.penalty, x[j], gradient[j], j) for j in columns]
-    assert max(terms) <= 1e-8
-    assert problem.objective(x) < problem.objective(before)
-
-
-def test_columns_that_are_zero_do_not_stop_a_model():
-    rows = np.vstack([np.zeros(6), X])
-    problem = ascd.Problem(rows.T, np.zeros(6), penalty=signed_box(np.append(1.0, Y), 1.0, "hinge"))
-    x = 0.5 * np.append(1.0, Y)
-    minimise_over(problem.design, problem.parts, rows.T @ x, x, np.arange(41), 1e-6)
-    assert x[0] == 1.0
-    assert primal_gap(dual(1.0), x[1:], 1.0) <= 1e-4
+def test_a_model_ends_at_its_minimum_and_the_raw_gradient_follows(weight):
+    problem = dual(0.7, "squared_hinge", weight=weight)
+    descent, scale = BoxDescent(problem, Y * 0.7 * RNG.random(40)), 1.0 if weight is None else weight
+    before, columns = descent.x.copy(), np.array([1, 2, 5, 11, 30])
+    descent.violation = 1e-8
+    descent._minimise_over(columns)
+    np.testing.assert_array_equal(np.delete(descent.x, columns), np.delete(before, columns))
+    np.testing.assert_allclose(descent.raw_gradient, scale * (X.T @ descent.x), atol=1e-12)
+    gradient = X @ descent.raw_gradient
+    assert max(gap_term(problem.parts.penalty, descent.x[j], gradient[j], j) for j in columns) <= 1e-8
+    assert problem.objective(descent.x) < problem.objective(before)
 
 
 def test_models_have_the_free_coordinates_that_moved_most_as_many_as_can_be_paid():
@@ -142,42 +119,16 @@ def test_models_have_the_free_coordinates_that_moved_most_as_many_as_can_be_paid
     descent.x[9], descent.before[9] = Y[9], 0.0  # at its end
     np.testing.assert_array_equal(descent._most_moved(2), [3, 4])
     np.testing.assert_array_equal(descent._most_moved(9), [3, 4, 7])
-    sizes = [largest_affordable(descent.design, budget) for budget in (0.0, 1e6, 1e8, math.inf)]
+    sizes = [descent._largest_affordable(budget) for budget in (0.0, 1e6, 1e8, math.inf)]
     assert sizes[0] == 0
     assert sizes == sorted(sizes)
     assert sizes[-1] <= tuning.MOST_FREE
 
 
-def test_squared_hinge_has_curvature_and_no_upper_end(compiled):
-    problem = dual(5.0, "squared_hinge")
-    outcome = BoxDescent(problem, np.zeros(40)).minimise(lambda _: 1e-6, 3000)
-    assert primal_gap(problem, outcome.x, 5.0, loss="squared_hinge") <= 1.01e-6
-
-
-def interior_point():
-    problem = dual(3.0)
-    return problem, InteriorPoint(problem.design, problem.parts.sample.weight, problem.parts.penalty, np.arange(40))
-
-
-def test_the_interior_point_method_returns_the_best_point_inside_the_box():
-    problem, method = interior_point()
-    x, raw_gradient = method.minimise(np.zeros(40), np.zeros(6), 1e-9, 40)
-    np.testing.assert_allclose(raw_gradient, X.T @ x, atol=1e-9)
-    assert primal_gap(problem, x, 3.0) <= 2e-9
-    assert method.reads > 0
-
-
-def test_the_interior_point_method_ends_where_numbers_overflow(monkeypatch):
-    _, method = interior_point()
-    found = iter([1.0, 1e150, 1e150])
-    monkeypatch.setattr(svm, "complementarity", lambda state: next(found))
-    with np.errstate(all="ignore"):
-        assert method._step(np.full((4, 40), 0.5), np.linspace(-1.0, 1.0, 40)) is None
-
-
-def test_samples_without_weight_stay_where_they_are():
-    box = signed_box(Y, 2.0, "hinge", (np.arange(40) % 4) * 0.5)
-    problem = ascd.Problem(X.T, np.zeros(6), penalty=box)
+def test_samples_without_weight_stay_where_they_are_and_columns_of_zeros_do_no_harm():
+    rows = X.copy()
+    rows[3] = 0.0
+    problem = ascd.Problem(rows.T, np.zeros(6), penalty=signed_box(Y, 2.0, "hinge", (np.arange(40) % 4) * 0.5))
     outcome = BoxDescent(problem, np.zeros(40)).minimise(lambda _: 1e-6, 3000)
     assert outcome.gap <= 1e-6
     np.testing.assert_array_equal(outcome.x[::4], 0.0)
@@ -201,28 +152,28 @@ def test_the_gap_is_that_of_the_point_or_unknown(compiled):
     assert {*known} == {False, True}
 
 
-def test_an_interrupt_leaves_the_point_reached(monkeypatch):
-    def stop(self, *args):
-        self.n_iter += 1
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(BoxDescent, "_sweep", stop)
-    outcome = BoxDescent(dual(), np.zeros(40)).minimise(lambda _: 0.0, 100)
-    assert outcome.is_interrupted
-    assert outcome.n_iter == 1
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_the_certificate_of_the_weights_is_their_own_gap(loss):
+    """Also far from the optimum, where zero weights would be better ones."""
+    problem = dual(0.7, loss)
+    for x in (np.zeros(40), 0.7 * Y, 0.7 * Y * RNG.random(40)):
+        weights, value, gap = primal_value(problem, x)
+        truth = primal_gap(problem, x, 0.7, loss=loss)
+        np.testing.assert_allclose(weights, X.T @ x, atol=1e-13)
+        assert value == pytest.approx(truth - problem.objective(x), rel=1e-12)
+        assert truth <= gap <= truth * (1.0 + 1e-8)
 
 
 def test_only_boxes_that_hold_every_coordinate_are_taken():
     assert is_box_problem(dual())
     assert is_box_problem(dual(loss="squared_hinge"))
-    assert not is_box_problem(ascd.Problem(X.T, np.ones(6), penalty=ascd.Box(0.0, math.inf)))
-    assert not is_box_problem(ascd.Problem(X.T, np.ones(6), penalty=ascd.L1(1.0)))
-    assert not is_box_problem(ascd.Problem(X.T, np.where(np.arange(6) % 2, 1.0, -1.0), "logistic", ascd.Box(0.0, 1.0)))
-    weight = np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0])
-    assert not is_box_problem(dual(weight=weight))
-
-
-# -------------------------------------------------------------------------------------- ``solve``
+    for other in (
+        ascd.Problem(X.T, np.ones(6), penalty=ascd.Box(0.0, math.inf)),
+        ascd.Problem(X.T, np.ones(6), penalty=ascd.L1(1.0)),
+        ascd.Problem(X.T, np.where(np.arange(6) % 2, 1.0, -1.0), "logistic", ascd.Box(0.0, 1.0)),
+        dual(weight=np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0])),
+    ):
+        assert not is_box_problem(other)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 import ascd
 from ascd.estimators._base import classes_of
-from ascd.svm import signed_box
+from ascd.solver.svm import signed_box
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 RNG = np.random.default_rng(0)

@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from ascd.results.solution import Snapshot, Solution, Status
     from ascd.results.trace import Trace
     from ascd.solver import Path, path, solve
-    from ascd.svm import DualSVM
+    from ascd.solver.svm import DualSVM
 
 __version__ = "0.2.0"
 
@@ -176,14 +176,15 @@ _FILES = {
     "ascd.results.solution": "Snapshot Solution Status",
     "ascd.results.trace": "Trace",
     "ascd.solver": "Path path solve",
-    "ascd.svm": "DualSVM",
+    "ascd.solver.svm": "DualSVM",
 }
 _HOMES = {name: module for module, names in _FILES.items() for name in names.split()}
 #: Packages and modules that are attributes without an import of their own.
 _MODULES = {name: f"ascd.{name}" for name in (
-    "cli", "engine", "io", "matrix", "plotting", "problem", "protocols", "reproduction", "results",
-    "solver", "svm",
-)} | {"datasets": "ascd.reproduction.datasets", "theory": "ascd.reproduction.theory"}  # fmt: skip
+    "cli", "engine", "io", "matrix", "plotting", "problem", "protocols", "reproduction", "results", "solver",
+)} | {
+    "datasets": "ascd.reproduction.datasets", "svm": "ascd.solver.svm", "theory": "ascd.reproduction.theory",
+}  # fmt: skip
 
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of ours

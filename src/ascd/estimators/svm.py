@@ -1,7 +1,7 @@
 """Linear support vector machines: ½‖w‖² + C·Σ s_k·loss(y_k, x_k·w), or ‖w‖₁ in place of ½‖w‖².
 
 The coordinates of the dual are the samples.  The raw gradient of its loss is the primal weight vector, and the gap
-between both problems is the certificate of either (``ascd.svm.primal_value``).  All but a few samples in memory are
+between both problems is the certificate of either (``primal_value``).  All but a few samples in memory are
 solved for by ``ascd.solver.svm``, made for boxes; where that does not reach the tolerance, and for all other problems,
 the production solver continues from there.
 As in liblinear and scikit-learn, the intercept is the weight of a constant feature ``intercept_scaling`` and shares the
@@ -31,8 +31,7 @@ from ascd.problem.problem import Problem
 from ascd.problem.tuning import BEYOND_BOUNDS, FAR, SMALLEST_SQUARE
 from ascd.results.solution import Solution, Status
 from ascd.solver import tuning
-from ascd.solver.svm import BoxDescent, is_box_problem
-from ascd.svm import Clipped, primal_value, signed_box
+from ascd.solver.svm import BoxDescent, Clipped, is_box_problem, primal_value, signed_box
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -293,8 +292,7 @@ def _by_solver(problem: Problem, settings: Settings, zero_objective: float, x0: 
 
 def _proved(problem: Problem, x: Array, tol: float, zero: float, status: Status, **spent: Any) -> Solution:
     """Return the solution of the primal problem at a point of the dual; ``spent`` are iterations, reads and times."""
-    value, _, weights = problem.evaluate(x)
-    objective, gap = primal_value(problem, x, weights, value)
+    weights, objective, gap = primal_value(problem, x)
     if gap <= tol * zero and status is not Status.INTERRUPTED:
         status = Status.CONVERGED
     return Solution(weights, objective, gap=gap, status=status, zero_objective=zero, **spent)

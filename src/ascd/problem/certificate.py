@@ -96,6 +96,25 @@ def certify(problem: Any, terms: Any, point: Point, products: Products, enough: 
         return _Proof(problem, terms, point).certificate(products, enough)
 
 
+def gap_of_gradient(problem: Any, x: Array, predictor: Array, raw_gradient: Array, products: Array) -> float:
+    """Return an upper bound on F(x) + F*(V), with the raw gradient V itself as the dual point and ``products`` = AᵀV.
+
+    Where V is the answer (the weights of a support vector machine, whose dual is F), this bounds its own gap: no other
+    dual point will do.  For one output; inf where V is not feasible.
+    """
+    with np.errstate(all="ignore"):
+        Z, V = predictor[:, None], raw_gradient[:, None]
+        point = Point(x[:, None], np.zeros(1), Z, V, problem.loss.evaluate(Z.copy(), False)[2], False)
+        if not (is_finite(x) and is_finite(raw_gradient)):
+            return math.inf
+        proof = _Proof(problem, problem.terms(), point)
+        near = _Near(V, np.empty(0), 0.0, NO_INDICES, 1.0)
+        estimate, radius = products[:, None], proof._noise(V, is_moved=False)
+        if proof.terms.scale(estimate, radius, np.arange(x.size), 0.0) < 1.0:
+            return math.inf
+        return proof._within(near, estimate, radius)
+
+
 def _first_attempt(problem: Any, terms: Any, point: Point, products: Products) -> float:
     """Return the gap for penalties by coordinate that require no product, without compensated sums; inf for others."""
     loss, d = problem.loss, problem.n_samples

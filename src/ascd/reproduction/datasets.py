@@ -26,7 +26,7 @@ from ascd._core.checks import Array, as_count, as_generator, as_number
 from ascd.io import read_table
 from ascd.problem.penalties import L1, L2
 from ascd.problem.problem import Problem
-from ascd.svm import DualSVM
+from ascd.solver.svm import DualSVM
 
 DATA_SEED = 0
 #: Shape of the generated replacement for RCV1's training documents.

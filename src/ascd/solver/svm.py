@@ -1,22 +1,33 @@
-"""Duals of support vector machines: min ½‖Aβ − b‖² + Σ_j (½μ_j β_j² + λ_j β_j) over l ≤ β ≤ u, one column a sample.
+"""Support vector machines: the dual problem, its certificate and its solver.
 
-1. **Sweeps** of coordinate descent over the active coordinates, in random order, with shrinking (Hsieh et al. 2008).
-   Dozens of them are enough with a small C; with a large one there would be tens of thousands.
-2. **Free-set models.**  Hundreds of sweeps go into a few groups of nearly parallel columns (in texts: documents that
-   occur twice).  The coordinates strictly inside their box that moved most since the last round are minimised over with
-   their Gram matrix, by sweeps and Newton steps (``models``).
-3. **Interior point** (Mehrotra 1992) where columns are short: some twenty d × d systems whatever C is.  It takes over
-   when sweeps have cost, or will cost, as much.
+With rows x_k, labels y_k = ±1 and A = (y_1 x_1, …, y_m x_m), one column a sample,
 
-The result is a point, not a proof: the caller certifies it.
+    hinge           min_α ½‖Aα‖² − Σα_k                     over 0 ≤ α_k ≤ C
+    squared hinge   min_α ½‖Aα‖² − Σα_k + Σα_k²/(4C)        over 0 ≤ α_k
 
-**Gap.**  The duality gap is a sum of non-negative terms.  With g = ⟨a_j, v⟩, v = H(Aβ − b) the raw gradient, and the
-minimiser β̂ of (g + λ)β + ½μβ² over the box,
+are the duals of min_w ½‖w‖² + C·Σ loss(y_k, ⟨w, x_k⟩).  The primal weights are w = Aα.  In the signed variables
+β_k = y_k·α_k the matrix is Xᵀ whatever the labels are (``signed_box``), so that one matrix serves every class of
+one-against-the-rest.  With ½·Σ ω_j w_j² over l ≤ w ≤ u in place of ½‖w‖², the dual has in place of ½‖z‖², z = Xᵀβ,
+
+    Σ_j max over l_j ≤ w ≤ u_j of (z_j·w − ½ω_j·w²)  =  Σ_j 1/ω_j · max over ω_j·l_j ≤ v ≤ ω_j·u_j of (z_j·v − ½v²),
+
+the squared loss with sample weights 1/ω where there are no bounds, and ``Clipped`` where there are.  Its gradient is w.
+
+``BoxDescent`` minimises ½‖Aβ − b‖² + Σ_j (½μ_j β_j² + λ_j β_j) over l ≤ β ≤ u, for A in memory, by
+
+1. **sweeps** of coordinate descent over the active coordinates, in random order, with shrinking (Hsieh et al. 2008);
+2. **free-set models**: the coordinates strictly inside their box that moved most since the last round are minimised
+   over with their Gram matrix, by sweeps and Newton steps (``models``).  Without them hundreds of sweeps go into a few
+   groups of nearly parallel columns (in texts: documents that occur twice);
+3. an **interior point** method (Mehrotra 1992) where columns are short: some twenty d × d systems whatever C is.
+
+Its gap is a sum of non-negative terms.  With g = ⟨a_j, v⟩, v = H(Aβ − b) the raw gradient, and the minimiser β̂ of
+(g + λ)β + ½μβ² over the box,
 
     term_j = (g + λ + μβ̂)·(β − β̂) + ½μ(β − β̂)².
 
 A sweep reads every g and adds the terms up: an estimate, because v moves meanwhile and shrunk coordinates are not read.
-Where it is small enough, a pass over all columns gives the gap itself.
+Where it is small enough, a pass over all columns gives the gap up to rounding; ``problem.certificate`` proves it.
 """
 
 from __future__ import annotations
@@ -28,13 +39,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array
+from ascd._core.checks import Array, as_design, as_finite_vector, as_number, unknown_name
 from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.columns import dot
-from ascd.matrix.dense import Local
+from ascd.matrix.dense import Local, LocalDense
+from ascd.problem.certificate import gap_of_gradient
+from ascd.problem.losses.formulas import apart, check_signs, product_up
 from ascd.problem.optimality import violation_of
 from ascd.problem.penalties import Box
-from ascd.problem.problem import Parts, Problem
+from ascd.problem.problem import Problem
+from ascd.problem.tuning import DOMAIN_ROUNDING
 from ascd.results.limits import Limits
 from ascd.solver import tuning
 from ascd.solver.loop import Solver
@@ -44,6 +58,144 @@ from ascd.solver.tuning import RUN, SHRINKS
 
 #: The gap asked for, as a function of the raw gradient.
 Goal = Callable[[Array], float]
+
+# ---- the dual problem
+
+
+class DualSVM(Problem):
+    """The dual of the linear SVM without intercept; its coordinates are the samples.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : labels −1 and +1
+    C : weight of the losses
+    loss : {"hinge", "squared_hinge"}
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> X, y = np.array([[2.0, 0.0], [-2.0, 0.0]]), np.array([1.0, -1.0])
+    >>> svm = ascd.DualSVM(X, y, C=1.0)
+    >>> alpha = ascd.minimize(svm, tol=1e-10, rng=0).x
+    >>> np.round(svm.weights(alpha), 6)
+    array([0.5, 0. ])
+    """
+
+    def __init__(self, X: Any, y: Any, C: float = 1.0, loss: str = "hinge") -> None:
+        if loss not in ("hinge", "squared_hinge"):
+            raise unknown_name(loss, "loss", ("hinge", "squared_hinge"))
+        C = as_number(C, "C", low=0.0, high=1e300, strict=True)
+        X = as_design(X)
+        y = as_finite_vector(y, "y", X.shape[0])
+        check_signs(y, loss, "y")
+        box = Box(0.0, C, linear=-1.0) if loss == "hinge" else Box(0.0, math.inf, l2=0.5 / C, linear=-1.0)
+        signed = X.multiply(y[:, None]) if hasattr(X, "multiply") else X * y[:, None]
+        super().__init__(signed.T, np.zeros(X.shape[1]), penalty=box)
+        self.C, self.hinge = C, loss
+
+    def weights(self, alpha: Any) -> Array:
+        """The primal weights w = Aα, to be used as sign(⟨w, x⟩)."""
+        return self.image(alpha)
+
+    def primal_objective(self, weights: Any) -> float:
+        """½‖w‖² + C·Σ loss(y_k, ⟨w, x_k⟩)."""
+        weights = as_finite_vector(weights, "weights", self.n_samples)
+        margins = self.design.dots(np.arange(self.n_features), weights)
+        shortfall = np.maximum(0.0, 1.0 - margins)
+        losses = shortfall if self.hinge == "hinge" else shortfall**2
+        return float(0.5 * weights @ weights + self.C * losses.sum())
+
+
+def signed_box(y: Array, C: float, loss: str, sample_weight: Array | None = None) -> Box:
+    """The penalty of β_k = y_k·α_k, with C·s_k as the weight of sample k's loss.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> from ascd.solver.svm import signed_box
+    >>> X, y = np.array([[2.0, 0.0], [-2.0, 0.0]]), np.array([1.0, -1.0])
+    >>> svm = ascd.Problem(X.T, np.zeros(2), penalty=signed_box(y, C=1.0, loss="hinge"))
+    >>> np.round(svm.image(ascd.minimize(svm, tol=1e-10, rng=0).x), 6)
+    array([0.5, 0. ])
+    """
+    strength = C * (np.ones_like(y) if sample_weight is None else sample_weight)
+    most = strength if loss == "hinge" else np.where(strength > 0.0, math.inf, 0.0)
+    lower, upper = np.where(y > 0.0, 0.0, -most), np.where(y > 0.0, most, 0.0)
+    curvature = np.zeros_like(y)
+    if loss == "squared_hinge":
+        np.divide(0.5, strength, out=curvature, where=strength > 0.0)
+    return Box(lower, upper, curvature, -y)
+
+
+def primal_value(problem: Problem, beta: Array) -> tuple[Array, float, float]:
+    """Return the primal weights w = ∇f(Aβ), their objective f*(w) + Σ_j Ψ_j*(−⟨a_j, w⟩) and a bound on its gap."""
+    _, predictor, weights = problem.evaluate(beta)
+    products = problem.design.dots(np.arange(problem.n_features), weights)
+    value = conjugate_sum(problem.parts, weights, products)
+    return weights, float(value), gap_of_gradient(problem, beta, predictor, weights, products)
+
+
+@kernel
+def conjugate_sum(problem: Any, weights: Array, products: Array) -> float:
+    """Σ f_k*(w_k) + Σ Ψ_j*(−u_j)."""
+    total = 0.0
+    for k in range(weights.size):
+        weight = at(problem.sample.weight, k)
+        total += weight * problem.loss.conjugate(problem.sample.target[k], weights[k] / weight)
+    for j in range(products.size):
+        total += problem.penalty.cost_conjugate(-products[j], j)
+    return total
+
+
+class Clipped(NamedTuple):
+    """max over lower_j ≤ v ≤ upper_j of z·v − ½v², a loss whose target is the number j of a feature.
+
+    Its derivative is z, clipped to the bounds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ascd.solver.svm import Clipped
+    >>> loss = Clipped(np.array([-1.0, 0.0]), np.array([1.0, 2.0]))
+    >>> float(loss.derivative(0.0, 5.0)), float(loss.value(1.0, 3.0))
+    (1.0, 4.0)
+    """
+
+    lower: Array
+    upper: Array
+
+    def value(self, y: float, z: float) -> float:
+        j = int(y)
+        v = max(self.lower[j], min(self.upper[j], z))
+        return v * (z - 0.5 * v)
+
+    def derivative(self, y: float, z: float) -> float:
+        j = int(y)
+        return max(self.lower[j], min(self.upper[j], z))
+
+    def curvature(self, y: float, z: float) -> float:
+        j = int(y)
+        return 1.0 if self.lower[j] <= z <= self.upper[j] else 0.0
+
+    def conjugate(self, y: float, u: float) -> float:
+        j = int(y)
+        far = DOMAIN_ROUNDING * (1.0 + abs(u))
+        return 0.5 * u * u if self.lower[j] - far <= u <= self.upper[j] + far else math.inf
+
+    def divergence(self, y: float, z: float, u: float) -> float:
+        j = int(y)
+        far, v = DOMAIN_ROUNDING * (1.0 + abs(u)), max(self.lower[j], min(self.upper[j], z))
+        if not self.lower[j] - far <= u <= self.upper[j] + far:
+            return math.inf
+        return product_up(apart(v, u), abs(z - 0.5 * (v + u)))
+
+    def curvature_bound(self) -> float:
+        return 1.0
+
+    def is_quadratic(self) -> bool:
+        return False
+
 
 # ---- which problems, and their place in ``solve``
 
@@ -59,14 +211,11 @@ def is_box_problem(problem: Problem) -> bool:
 
 def is_for_descent(problem: Problem, tol: float, limits: Limits) -> bool:
     """Return True if ``solve`` should begin with ``BoxDescent``: an SVM dual, not small, without a time limit."""
-    if (
-        not problem.is_by_coordinate
-        or tol < tuning.FINEST_IN_BOX
-        or limits.max_iter <= 1
-        or math.isfinite(limits.max_time)
-    ):
+    is_coarse = tol >= tuning.FINEST_IN_BOX and problem.n_features > tuning.FEW_IN_BOX
+    is_free = limits.max_iter > 1 and math.isinf(limits.max_time)
+    if not (is_coarse and is_free and problem.is_by_coordinate):
         return False
-    return problem.n_features > tuning.FEW_IN_BOX and is_box_problem(problem) and not problem.parts.sample.target.any()
+    return is_box_problem(problem) and not problem.parts.sample.target.any()
 
 
 def solver_after_descent(problem: Problem, solver: Solver, enough: float, limits: Limits) -> tuple[Solver, BoxResult]:
@@ -104,15 +253,15 @@ class BoxDescent:
             raise TypeError(f"the columns must be in memory; got {type(problem.design).__name__}")
         self.design, self.parts = problem.design, problem.parts
         self.x, self.raw_gradient = x, problem.evaluate(x)[2]
-        n = x.size
+        self.weight = np.broadcast_to(np.asarray(self.parts.sample.weight, dtype=np.float64), self.raw_gradient.shape)
+        n, penalty = x.size, self.parts.penalty
+        self.lower, self.upper = (np.broadcast_to(end, n) for end in (penalty.lower, penalty.upper))
         self.order, self.n_active = np.arange(n), n
         self.turn, self.seed = np.empty(n // RUN + 1, dtype=np.int64), np.ones(1, dtype=np.int64)
         self.violation, self.gap, self.n_iter, self.reads = math.inf, math.inf, 0, 0
-        self.before, self.model_cost = x.copy(), 0.0
-        self.sweep_cost, self.since_interior, self.last_cost = 0.0, 0.0, 0.0
-        self.visit_cost = self.design.sweep_cost(self.order) / n + tuning.BOX_VISIT
-        self.counts = self.design.counts.astype(np.float64)
-        self.has_interior, self.interior_cost = self._is_short(), math.inf
+        self.before, self.visit_cost = x.copy(), self.design.sweep_cost(self.order) / n + tuning.BOX_VISIT
+        self.sweep_cost = self.model_cost = self.since_interior = self.last_cost = 0.0
+        self.has_interior = self._is_short()
 
     def minimise(self, goal: Goal, most: int) -> BoxResult:
         """Return the point where the gap is at most the goal, or after ``most`` rounds, or without more progress."""
@@ -174,71 +323,95 @@ class BoxDescent:
         if self.has_interior and self.n_active > self.raw_gradient.size:
             return
         if self.n_iter > 1:  # one sweep does not show which coordinates are slow
-            size = largest_affordable(self.design, tuning.FREE_SHARE * self.sweep_cost - self.model_cost)
+            size = self._largest_affordable(tuning.FREE_SHARE * self.sweep_cost - self.model_cost)
             if size == 0:
                 return
             columns = self._most_moved(size)
             if columns.size:
-                cost = minimise_over(self.design, self.parts, self.raw_gradient, self.x, columns, self.violation)
-                self.model_cost += cost
-                self.since_interior += cost
-                self.reads += 3 * columns.size
-                self.violation *= tuning.WIDER
+                self._minimise_over(columns)
         self.before[:] = self.x
+
+    def _largest_affordable(self, budget: float) -> int:
+        """Return how many coordinates a model may have for so many nanoseconds; 0 where even few cost more."""
+        entries = self.design.entries() / self.x.size
+        size, best = tuning.FEWEST_FREE, 0
+        while size <= tuning.MOST_FREE:
+            cost = model_cost(size, tuning.FREE_SWEEPS, tuning.FREE_NEWTONS)
+            if self.design.cost_of_products(size, int(size * entries)) + cost > budget:
+                break
+            size, best = 2 * size, size
+        return best
 
     def _most_moved(self, most: int) -> Array:
         """Return the free coordinates that moved most since the last model, in units of 1/‖a_j‖, ascending."""
-        free, penalty, n = self.order[: self.n_active], self.parts.penalty, self.x.size
-        lower, upper = (np.broadcast_to(end, n)[free] for end in (penalty.lower, penalty.upper))
+        free = self.order[: self.n_active]
         moved = np.abs(self.x[free] - self.before[free]) * self.parts.norm[free]
-        is_free = (lower < self.x[free]) & (self.x[free] < upper) & (moved > 0.0)
+        is_free = (self.lower[free] < self.x[free]) & (self.x[free] < self.upper[free]) & (moved > 0.0)
         free, moved = free[is_free], moved[is_free]
         if free.size > most:
             free = free[np.argpartition(moved, free.size - most)[free.size - most :]]
         return np.sort(free)
 
+    def _minimise_over(self, columns: Array) -> None:
+        """Minimise over these columns with their Gram matrix, to a share of the largest violation."""
+        size, positions = columns.size, np.arange(columns.size)
+        gram = np.empty((size, size), order="F")
+        self.design.multiplier(False).fill(gram, columns, positions, positions, self.weight, None)
+        known = KnownGram(columns, gram, np.ones(size, dtype=np.bool_))
+        values, predictor = self.x[columns], np.zeros(self.raw_gradient.size)
+        model = GramModel(self.parts.penalty, known, self.design.dots(columns, self.raw_gradient), values)
+        target = tuning.FREE_LEFT * self.violation * float(self.parts.norm[columns].min())
+        model.minimise(target, tuning.MOST_FREE_SWEEPS)
+        self.design.add(columns, values - self.x[columns], predictor)
+        self.x[columns] = values
+        self.raw_gradient += self.weight * predictor
+        cost = self.design.products_cost(columns) + model_cost(size, model.sweeps, model.newtons)
+        self.model_cost += cost
+        self.since_interior += cost
+        self.reads += 3 * size
+        self.violation *= tuning.WIDER
+
     # ---- interior point
 
     def _is_short(self) -> bool:
         """Return True if d × d systems fit into memory, all boxes are finite and μ = 0."""
-        d, penalty = self.design.shape[0], self.parts.penalty
-        is_finite = np.all(np.isfinite(penalty.lower) & np.isfinite(penalty.upper))
-        return bool(is_finite and not np.any(penalty.l2) and 8 * d * d <= max(tuning.GRAM_FLOOR, self.design.nbytes))
+        if np.isinf(self.lower).any() or np.isinf(self.upper).any() or np.any(self.parts.penalty.l2):
+            return False
+        return 8 * self.raw_gradient.size**2 <= max(tuning.GRAM_FLOOR, self.design.nbytes)
 
     def _is_interior_cheaper(self, before: float, estimate: float, wanted: float) -> bool:
-        """Return True if sweeps will cost more at the rate of the last round, or have cost more already.
-
-        While shrinking makes the interior point method much cheaper from round to round, waiting pays.
-        """
-        cost, was = self._interior_cost(), self.interior_cost
-        self.interior_cost = cost
+        """Return True if sweeps have cost more already, or will cost more at the rate of the last round."""
+        cost = self._interior_cost()
         if self.since_interior > tuning.INTERIOR_LATEST * cost:
             return True
-        if self.since_interior < tuning.INTERIOR_WAIT * cost or cost < tuning.INTERIOR_FALLS * was:
+        if self.since_interior < tuning.INTERIOR_WAIT * cost:
             return False
         fall = math.log(before / estimate) if 0.0 < estimate < before < math.inf else 0.0
         left = math.log(estimate / wanted) if wanted > 0.0 else math.inf
         return not (fall > 0.0 and self.last_cost * left / fall <= cost)
 
     def _interior_cost(self) -> float:
-        """Return the cost of the interior point method on the active coordinates."""
+        """Return the cost of the interior point method on the active coordinates: products, factors, passes, calls."""
         columns = self.order[: self.n_active]
-        counts = self.counts[columns]
-        systems = tuning.INTERIOR_PRODUCT * float(counts @ counts)
-        systems += tuning.INTERIOR_CUBE * float(self.raw_gradient.size) ** 3
-        passes = tuning.INTERIOR_PASSES * self.design.pass_cost(columns) + tuning.INTERIOR_VISIT * columns.size
-        return tuning.INTERIOR_STEPS * (systems + passes + tuning.INTERIOR_CALLS)
+        counts = self.design.counts[columns].astype(np.float64)
+        systems = tuning.PRODUCT * float(counts @ counts) + tuning.CUBE * float(self.raw_gradient.size) ** 3
+        passes = 6.0 * self.design.pass_cost(columns) + 60.0 * columns.size
+        return tuning.INTERIOR_STEPS * (systems + passes + tuning.CALLS)
 
     def _interior(self, wanted: float) -> None:
         """Run the interior point method on the active coordinates; the others keep their values."""
         columns = np.sort(self.order[: self.n_active])
-        method = InteriorPoint(self.design, self.parts.sample.weight, self.parts.penalty, columns)
+        ends = self.lower[columns], self.upper[columns]
+        method = InteriorPoint(self.design, self.weight, self.parts.penalty.linear, columns, ends)
         goal = tuning.INTERIOR_SHARE * wanted
-        self.x[columns], self.raw_gradient = method.minimise(
-            self.x[columns], self.raw_gradient, goal, tuning.MOST_INTERIOR_STEPS
-        )
+        self.x[columns], self.raw_gradient = method.minimise(self.x[columns], self.raw_gradient, goal)
         self.reads += method.reads
         self.since_interior = 0.0
+
+
+def model_cost(size: int, sweeps: float, newtons: float) -> float:
+    """Return the nanoseconds of sweeps and Newton steps on a Gram matrix of this size."""
+    return sweeps * tuning.PRODUCT * size**2 + newtons * (tuning.CUBE * float(size) ** 3 + tuning.CALLS)
 
 
 # ---- sweeps
@@ -324,49 +497,6 @@ def activate(penalty: Any, norm: Array, products: Array, x: Array, worst: float,
     return gap, count
 
 
-# ---- free-set models
-
-
-def largest_affordable(design: Local, budget: float) -> int:
-    """Return how many coordinates a model may have for so many nanoseconds; 0 where even few cost more."""
-    entries = design.entries() / design.shape[1]
-    size, best = tuning.FEWEST_FREE, 0
-    while size <= tuning.MOST_FREE:
-        cost = model_cost(size, tuning.FREE_SWEEPS, tuning.FREE_NEWTONS)
-        if design.cost_of_products(size, int(size * entries)) + cost > budget:
-            break
-        size, best = 2 * size, size
-    return best
-
-
-def model_cost(size: int, sweeps: float, newtons: float) -> float:
-    """Return the nanoseconds of sweeps and Newton steps on a Gram matrix of this size."""
-    newton = tuning.FREE_CUBE * float(size) ** 3 + tuning.FREE_CALLS
-    return sweeps * tuning.FREE_PRODUCT * size**2 + newtons * newton
-
-
-def minimise_over(
-    design: Local, parts: Parts, raw_gradient: Array, x: Array, columns: Array, violation: float
-) -> float:
-    """Minimise over these columns, with their Gram matrix; x and the raw gradient move.  Returns the nanoseconds.
-
-    ``violation`` is the largest one over ‖a_j‖; a share of it may stay.
-    """
-    size, d = columns.size, design.shape[0]
-    weight = np.full(d, parts.sample.weight) if np.ndim(parts.sample.weight) == 0 else parts.sample.weight
-    gram, places = np.empty((size, size), order="F"), np.arange(size)
-    design.multiplier(False).fill(gram, columns, places, places, weight, None)
-    values, predictor = x[columns], np.zeros(d)
-    known = KnownGram(columns, gram, np.ones(size, dtype=np.bool_))
-    model = GramModel(parts.penalty, known, design.dots(columns, raw_gradient), values)
-    target = tuning.FREE_LEFT * violation * float(parts.norm[columns].min())
-    model.minimise(target, tuning.MOST_FREE_SWEEPS)
-    design.add(columns, values - x[columns], predictor)
-    x[columns] = values
-    raw_gradient += weight * predictor
-    return design.products_cost(columns) + model_cost(size, model.sweeps, model.newtons)
-
-
 # ---- interior point
 
 #: Rows of the state and of a step: distances to both ends, and their multipliers.
@@ -385,24 +515,21 @@ class InteriorPoint:
     box the multipliers become τ/p and τ/q, with τ the gap there, a share for each end.
     """
 
-    def __init__(self, design: Local, weight: Any, penalty: Any, columns: Array) -> None:
-        self.design, self.columns, self.reads = design, columns, 0
-        d, n = design.shape
-        self.weight = np.broadcast_to(np.asarray(weight, dtype=np.float64), d)
-        ends = (penalty.lower, penalty.upper, penalty.linear)
-        self.low, self.high, self.linear = (
-            np.broadcast_to(np.asarray(end, dtype=np.float64), n)[columns] for end in ends
-        )
+    def __init__(self, design: Local, weight: Array, linear: Any, columns: Array, ends: tuple[Array, Array]) -> None:
+        self.design, self.weight, self.columns, self.reads = design, weight, columns, 0
+        self.low, self.high = ends
+        self.linear = np.broadcast_to(linear, design.shape[1])[columns]
         self.squares = design.squares(1.0, columns)
 
-    def minimise(self, x: Array, raw_gradient: Array, goal: float, most: int) -> tuple[Array, Array]:
-        """Return the best point found and its raw gradient: steps end at a gap of ``goal``, or after ``most``."""
+    def minimise(self, x: Array, raw_gradient: Array, goal: float) -> tuple[Array, Array]:
+        """Return the best point found and its raw gradient: steps end at a gap of ``goal``."""
         gradient = self._gradient(raw_gradient)
         gap = self._gap(x, gradient)
         best, state = (x, raw_gradient, gap), self._start(x, gradient, gap)
-        here = self._inside(self.low + state[BELOW])
+        # distances to the ends are kept by themselves: x may be rounded to beyond one
+        here = np.clip(self.low + state[BELOW], self.low, self.high)
         raw_gradient = raw_gradient + self.weight * self._predictor(here - x)
-        for _ in range(most):
+        for _ in range(tuning.MOST_INTERIOR_STEPS):
             gradient = self._gradient(raw_gradient)
             gap = self._gap(here, gradient)
             if gap < best[2]:
@@ -410,7 +537,7 @@ class InteriorPoint:
             move = self._step(state, gradient) if goal < gap < math.inf else None
             if move is None:
                 break
-            here = self._inside(here + move)
+            here = np.clip(here + move, self.low, self.high)
             raw_gradient = raw_gradient + self.weight * self._predictor(move)
         return best[0], best[1]
 
@@ -428,14 +555,10 @@ class InteriorPoint:
         """Return Σ ``gap_term`` for μ = 0."""
         return float((np.where(gradient > 0.0, x - self.low, x - self.high) * gradient).sum())
 
-    def _inside(self, x: Array) -> Array:
-        """Return x inside the box: distances to the ends are kept by themselves, and x may be rounded to beyond one."""
-        return np.clip(x, self.low, self.high)
-
     def _start(self, x: Array, gradient: Array, gap: float) -> Array:
         share = max(gap, 1e-300) / (2.0 * x.size)
         width = np.maximum(self.high - self.low, 1e-300)
-        pull = np.minimum(share / np.maximum(np.abs(gradient), tuning.INTERIOR_SMALL), 0.5 * width)
+        pull = np.minimum(share / np.maximum(np.abs(gradient), 1e-6), 0.5 * width)
         below = np.clip(x - self.low, pull, width - pull)
         above = width - below
         return np.stack([below, above, np.maximum(gradient, share / below), np.maximum(-gradient, share / above)])
@@ -458,7 +581,7 @@ class InteriorPoint:
             length = float(np.min(state[falls] / -step[falls], initial=1.0))
             rest = max(complementarity(state + length * step), 0.0) / share if share > 0.0 else 0.0
             aim = share * rest * rest * rest  # no power: one that overflows is an error in Python
-        length = min(1.0, tuning.INTERIOR_BACK * length)
+        length = min(1.0, 0.995 * length)  # not quite to the first end met
         if not (0.0 < length <= 1.0 and np.isfinite(step[BELOW]).all()):
             return None
         state += length * step
@@ -471,10 +594,10 @@ class InteriorPoint:
         """
         from scipy.linalg.lapack import dpotrf  # here, so that importing ascd stays cheap
 
-        counts = h * self.squares * self.weight.max() > tuning.INTERIOR_TINY / h.size
+        counts = h * self.squares * self.weight.max() > 1e-3 / h.size
         columns, h = self.columns[counts], h[counts]
         self.reads += columns.size
-        if hasattr(self.design.matrix, "values"):
+        if isinstance(self.design, LocalDense):
             block = self.design.matrix.values[:, columns] * np.sqrt(h)
             matrix = np.asfortranarray(block @ block.T)
         else:

@@ -186,21 +186,14 @@ FEWEST_FREE, MOST_FREE, FREE_SHARE = 50, 800, 0.3
 #: Newton steps and sweeps that such a model takes, roughly, and sweeps that it never exceeds; the share of the largest
 #: violation that it may leave.
 FREE_NEWTONS, FREE_SWEEPS, MOST_FREE_SWEEPS, FREE_LEFT = 6.0, 40.0, 200, 0.01
-#: Its costs in nanoseconds: a product in a sweep, one of a Cholesky factor, and the calls of a Newton step.
-FREE_PRODUCT, FREE_CUBE, FREE_CALLS = 0.4, 0.05, 5e4
+#: Costs in nanoseconds: a product of two numbers in a sweep or in outer products of columns, one in a Cholesky factor,
+#: and the calls of a Newton step.
+PRODUCT, CUBE, CALLS = 0.5, 0.1, 1e5
 #: An interior point method takes about so many steps, and never more than the second number.
 INTERIOR_STEPS, MOST_INTERIOR_STEPS = 18.0, 80
-#: Sweeps cost at least this share of it before, and at most so many times as much; its cost falls where a round of
-#: sweeps leaves less than this share of it.
-INTERIOR_WAIT, INTERIOR_LATEST, INTERIOR_FALLS = 0.2, 2.0, 0.8
-#: Its costs in nanoseconds: a product of two entries of a column, one of a Cholesky factor, what is done for each
-#: coordinate, the calls from Python; and passes over all columns in a step.
-INTERIOR_PRODUCT, INTERIOR_CUBE, INTERIOR_VISIT, INTERIOR_CALLS, INTERIOR_PASSES = 0.5, 0.1, 60.0, 1e5, 6.0
-#: It stops at this share of the gap asked for: sweeps and rounding follow.
-INTERIOR_SHARE = 0.5
-#: Steps end this share before the first end met; gradient entries that count as zero at the start; what columns left
-#: out of the products may add to H⁻¹, all together.
-INTERIOR_BACK, INTERIOR_SMALL, INTERIOR_TINY = 0.995, 1e-6, 1e-3
+#: Sweeps cost at least this share of it before, and at most so many times as much; it stops at this share of the gap
+#: asked for, because rounding follows.
+INTERIOR_WAIT, INTERIOR_LATEST, INTERIOR_SHARE = 0.2, 2.0, 0.5
 
 # ---- line search
 
