@@ -211,20 +211,7 @@ class Preconditioned:
 
 # ---- L-BFGS
 
-
-class Vector(NamedTuple):
-    """A vector and its dual, which may be the same array: ⟨u, v⟩ = u.plain @ v.dual."""
-
-    plain: Array
-    dual: Array
-
-    def times(self, factor: float) -> Vector:
-        plain = factor * self.plain
-        return Vector(plain, plain if self.dual is self.plain else factor * self.dual)
-
-    def plus(self, other: Vector) -> Vector:
-        plain = self.plain + other.plain
-        return Vector(plain, plain if self.dual is self.plain else self.dual + other.dual)
+# A vector is an array of shape (1, size), or (2, size) with its dual as the second row: ⟨u, v⟩ = u[0] @ v[-1].
 
 
 class Pairs:
@@ -235,37 +222,35 @@ class Pairs:
         −p = γ·g + S·R⁻ᵀ[(D + γYᵀY)a − γYᵀg] − γY·a,      a = R⁻¹Sᵀg      (Byrd, Nocedal and Schnabel 1994).
     """
 
-    def __init__(self, size: int, has_duals: bool) -> None:
-        self.memory = tuning.LONG_MEMORY if size >= tuning.LONG_VECTOR else tuning.SMOOTH_MEMORY
-        self.rows = np.empty((2 * self.memory, size))
-        self.duals = np.empty((2 * self.memory, size)) if has_duals else self.rows
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.memory = tuning.LONG_MEMORY if shape[1] >= tuning.LONG_VECTOR else tuning.SMOOTH_MEMORY
+        self.rows = np.empty((2 * self.memory, *shape))
         self.gram, self.order = np.zeros((2 * self.memory, 2 * self.memory)), list[int]()
 
-    def add(self, step: Vector, change: Vector) -> None:
+    def add(self, step: Array, change: Array) -> None:
         used = len(self.order)
         i = self.order.pop(0) if used == self.memory else used
         self.order.append(i)
-        for k, vector in ((2 * i, step), (2 * i + 1, change)):
-            self.rows[k], self.duals[k] = vector
+        self.rows[2 * i], self.rows[2 * i + 1] = step, change
         used = 2 * len(self.order)
-        new = self.rows[:used] @ self.duals[2 * i : 2 * i + 2].T
+        new = self.rows[:used, 0] @ self.rows[2 * i : 2 * i + 2, -1].T
         self.gram[:used, 2 * i : 2 * i + 2], self.gram[2 * i : 2 * i + 2, :used] = new, new.T
 
-    def direction(self, gradient: Vector) -> Vector:
+    def direction(self, gradient: Array) -> Array:
         """Return −H⁻¹∇, with H⁻¹ the approximation by the pairs; −∇ where there are none."""
         if not self.order:
-            return gradient.times(-1.0)
+            return -gradient
         used, steps = 2 * len(self.order), 2 * np.array(self.order)
-        changes, known = steps + 1, self.rows[:used] @ gradient.dual
+        changes, known = steps + 1, self.rows[:used, 0] @ gradient[-1]
         upper = self.gram[steps[:, None], changes]  # solve_triangular reads the upper triangle alone
         gamma = upper[-1, -1] / self.gram[changes[-1], changes[-1]]
         a = solve_triangular(upper, known[steps])
         right = np.diagonal(upper) * a + gamma * (self.gram[changes[:, None], changes] @ a - known[changes])
         factors = np.zeros(used)
         factors[steps], factors[changes] = -solve_triangular(upper, right, trans="T"), gamma * a
-        plain = factors @ self.rows[:used]
-        found = Vector(plain, plain if self.duals is self.rows else factors @ self.duals[:used])
-        return found.plus(gradient.times(-gamma))
+        found: Array = (factors @ self.rows[:used].reshape(used, -1)).reshape(gradient.shape)
+        found -= gamma * gradient
+        return found
 
 
 class Line(NamedTuple):
@@ -303,17 +288,16 @@ def search(at: Callable[[float], Line], start: Line, length: float) -> tuple[flo
 class _Point(NamedTuple):
     """A vector of variables and intercepts with its predictor and the gradient of the penalty; both are linear."""
 
-    at: Vector
+    at: Array
     predictor: Array
     ridge_gradient: Array
 
     def penalty(self, other: _Point) -> float:
         """Return ⟨x, Ψ′(other)⟩: twice the penalty where both are the same."""
-        return float(self.at.dual[: self.ridge_gradient.size] @ other.ridge_gradient.ravel())
+        return float(self.at[-1, : self.ridge_gradient.size] @ other.ridge_gradient.ravel())
 
     def plus(self, length: float, way: _Point) -> _Point:
-        predictor = self.predictor + length * way.predictor
-        return _Point(self.at.plus(way.at.times(length)), predictor, self.ridge_gradient + length * way.ridge_gradient)
+        return _Point(*(mine + length * its for mine, its in zip(self, way, strict=True)))
 
 
 class _Descent:
@@ -325,54 +309,66 @@ class _Descent:
         self.shape, self.size = self.variables.start.shape, self.variables.start.size
         constants = state.constant / self.variables.unit if state.intercept else np.empty(0)
         plain = np.concatenate([self.variables.start.ravel(), constants])
-        self.point = self._with_predictor(Vector(plain, plain.copy() if self.variables.has_duals else plain))
+        # variables with a dual start at 0, which is its own
+        self.point = self._with_predictor(np.tile(plain, (2 if self.variables.has_duals else 1, 1)))
 
     def run(self) -> bool:
         """Minimise; return True if the gap is likely to be small enough."""
-        evaluate = self.state.loss.value_and_gradient
-        pairs = Pairs(self.point.at.plain.size, self.variables.has_duals)
+        evaluate, pairs, is_settled = self.state.loss.value_and_gradient, Pairs(self.point.at.shape), False
         value, raw_gradient = evaluate(self.point.predictor)
         value, gradient = value + 0.5 * self.point.penalty(self.point), self._gradient(raw_gradient)
         for _ in range(tuning.SMOOTH_STEPS):
-            left = self.variables.gap(self._part(gradient.plain), self._part(gradient.dual))
+            left = self.variables.gap(self._part(gradient[0]), self._part(gradient[-1]))
             if left <= self.enough:
-                return True
+                if is_settled or not self.state.intercept:
+                    return True
+                value, raw_gradient = self._settle_intercept()
+                gradient, is_settled = self._gradient(raw_gradient), True
+                continue
             if not math.isfinite(left) or time.perf_counter() > self.until:
                 return False
             way = self._with_predictor(pairs.direction(gradient))
-            start = Line(value, float(gradient.dual @ way.at.plain), raw_gradient)
+            start = Line(value, float(gradient[-1] @ way.at[0]), raw_gradient)
             found = search(self._along(way), start, 1.0 if pairs.order else self._newton_length(way, start))
             if found is None and not pairs.order:
                 return False
             if found is not None:
                 length, (value, _, raw_gradient) = found
-                step = way.at.times(length)
-                self.point = self.point.plus(length, way)
+                self.point, is_settled = self.point.plus(length, way), False
                 before, gradient = gradient, self._gradient(raw_gradient)
-                change = gradient.plus(before.times(-1.0))
-                if float(step.plain @ change.dual) > tuning.STRAIGHT * abs(length * start.slope):
+                step, change = length * way.at, gradient - before
+                if float(step[0] @ change[-1]) > tuning.STRAIGHT * abs(length * start.slope):
                     pairs.add(step, change)
                     continue
-            pairs = Pairs(self.point.at.plain.size, self.variables.has_duals)  # rounding has spoiled the pairs
+            pairs = Pairs(self.point.at.shape)  # rounding has spoiled the pairs
         return False
+
+    def _settle_intercept(self) -> tuple[float, Array]:
+        """Move the constants to their best, which the certificate takes too; return F and the raw gradient there.
+
+        Where they are not, the gradient of the coefficients may be small and still change with them.
+        """
+        at, predictor = self.point.at.copy(), self.point.predictor.copy()
+        at[:, self.size :] += self.state.loss.balance(predictor) / self.variables.unit
+        self.point = _Point(at, predictor, self.point.ridge_gradient)
+        value, raw_gradient = self.state.loss.value_and_gradient(predictor)
+        return value + 0.5 * self.point.penalty(self.point), raw_gradient
 
     def _part(self, vector: Array) -> Array:
         return vector[: self.size].reshape(self.shape)
 
-    def _with_predictor(self, at: Vector) -> _Point:
-        has_duals = self.variables.has_duals
-        found = self._part(at.dual).copy() if has_duals else self.variables.predictor(self._part(at.plain))
+    def _with_predictor(self, at: Array) -> _Point:
+        plain = self._part(at[0])
+        found = self._part(at[-1]).copy() if self.variables.has_duals else self.variables.predictor(plain)
         if self.state.intercept:
-            found += self.variables.unit * at.plain[self.size :]
-        return _Point(at, found, self.variables.penalty_gradient(self._part(at.plain)))
+            found += self.variables.unit * at[0, self.size :]
+        return _Point(at, found, self.variables.penalty_gradient(plain))
 
-    def _gradient(self, raw_gradient: Array) -> Vector:
+    def _gradient(self, raw_gradient: Array) -> Array:
         part = self.variables.pull(raw_gradient) + self.point.ridge_gradient
         constants = self.variables.unit * raw_gradient.sum(axis=0) if self.state.intercept else np.empty(0)
-        plain = np.concatenate([part.ravel(), constants])
-        if not self.variables.has_duals:
-            return Vector(plain, plain)
-        return Vector(plain, np.concatenate([self.variables.predictor(part).ravel(), constants]))
+        rows = [part, self.variables.predictor(part)] if self.variables.has_duals else [part]
+        return np.stack([np.concatenate([row.ravel(), constants]) for row in rows])
 
     def _along(self, way: _Point) -> Callable[[float], Line]:
         here, evaluate = self.point, self.state.loss.value_and_gradient
@@ -393,6 +389,6 @@ class _Descent:
 
     def coefficients(self) -> tuple[Array, Array]:
         """Return X and the intercepts at the best point."""
-        plain = self.point.at.plain
+        plain = self.point.at[0]
         constant = self.variables.unit * plain[self.size :] if self.state.intercept else self.state.constant
         return self.variables.coefficients(self._part(plain)), constant
