@@ -14,7 +14,7 @@ from ascd.matrix.files import FileMatrix
 from ascd.matrix.rows import DenseRows
 from ascd.results.solution import Status
 from ascd.solver import tuning
-from ascd.solver.warm_starts import WarmStarts
+from ascd.solver.path import WarmStarts
 
 D, N = 200, 1000
 RNG = np.random.default_rng(5)

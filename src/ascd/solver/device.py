@@ -63,9 +63,12 @@ class DeviceModel:
             lowest = min(lowest, violation)
             if violation <= target or steps >= most_steps or stale > tuning.MOST_STALE:
                 return violation
-            steps += self._accelerate(tuning.STEPS_BETWEEN, target)
-            if hasattr(self.penalty, "piece"):
-                self._descend_faces(target)
+            # proximal steps with momentum where the products are, or here
+            is_done = self._advance_there(tuning.STEPS_BETWEEN)
+            steps += tuning.STEPS_BETWEEN if is_done else self._advance_here(tuning.STEPS_BETWEEN, target)
+            for _ in range(tuning.MOST_FACES if hasattr(self.penalty, "piece") else 0):
+                if self.violation() <= target or not self._newton_step():
+                    break
 
     def correct(self, start: Iterate, products: Any) -> bool:
         """The gradients as they truly are, after moves from ``start``; the point remains there if it is no better."""
@@ -73,15 +76,12 @@ class DeviceModel:
         curved = products.times_exactly(moved)
         fall = float(moved @ (start.gradient + 0.5 * curved)) + self.state.cost - start.cost
         is_lower = fall <= tuning.OBJECTIVE_ROUNDING * start.cost
-        self._accept(Iterate(self.state.x, start.gradient + curved, 0.0, self.state.cost) if is_lower else start)
+        self.state = Iterate(self.state.x, start.gradient + curved, 0.0, self.state.cost) if is_lower else start
         return is_lower
 
     def violation(self) -> float:
         """The largest one at the present point."""
         return float(largest_violation(self.penalty, self.columns, self.state.x, self.state.gradient))
-
-    def _accept(self, state: Iterate) -> None:
-        self.state = state
 
     def _moved(self, x: Array, change: Array) -> Iterate:
         """The state at another point, ``change`` from here: one product."""
@@ -90,10 +90,6 @@ class DeviceModel:
         cost = float(cost_of(self.penalty, self.columns, x))
         fall = float(change @ (now.gradient + 0.5 * curved)) + cost - now.cost
         return Iterate(x, now.gradient + curved, now.value + fall, cost)
-
-    def _accelerate(self, count: int, target: float) -> int:
-        """Proximal steps with momentum, so many at most: where the products are, or here."""
-        return count if self._advance_there(count) else self._advance_here(count, target)
 
     def _advance_there(self, count: int) -> bool:
         """Have steps where the products are led downhill?"""
@@ -112,7 +108,7 @@ class DeviceModel:
         fall = 0.5 * float((found.x - now.x) @ (now.gradient + found.gradient)) + cost - now.cost
         if fall > tuning.OBJECTIVE_ROUNDING * now.cost:
             return False
-        self._accept(Iterate(found.x, found.gradient, now.value + fall, cost))
+        self.state = Iterate(found.x, found.gradient, now.value + fall, cost)
         return True
 
     def _advance_here(self, count: int, target: float) -> int:
@@ -131,10 +127,11 @@ class DeviceModel:
                 break
             following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
             share, t = (0.0, 1.0) if is_uphill else ((t - 1.0) / following, following)
-            look_ahead(now.x, found.x, share, ahead)
-            look_ahead(now.gradient, found.gradient, share, derivative)
+            ahead = found.x + share * (found.x - now.x)
+            derivative = found.gradient + share * (found.gradient - now.gradient)
         # what falls less than rounding errors of the cost is not seen in Q: the last point is the best then
-        self._accept(self.state if self.state.value <= best.value + tuning.OBJECTIVE_ROUNDING * best.cost else best)
+        is_best = self.state.value <= best.value + tuning.OBJECTIVE_ROUNDING * best.cost
+        self.state = self.state if is_best else best
         return number
 
     def _proximal_step(self, ahead: Array, derivative: Array) -> tuple[Iterate, bool, bool]:
@@ -143,18 +140,12 @@ class DeviceModel:
         x, change = np.empty((2, ahead.size))
         proximal_step(self.penalty, self.columns, now.x, ahead, derivative, bound, self.scale, x, change)
         found = self._moved(x, change)
-        length, bend, along = compare(self.scale, ahead, derivative, x, found.gradient, change)
+        away = x - ahead  # momentum leads uphill where it goes against the change
+        length, bend = float(away @ (self.scale * away)), float(away @ (found.gradient - derivative))
         if bend <= bound * length * (1.0 + tuning.SAME_BEND):
-            return found, True, along < 0.0
+            return found, True, float(away @ (self.scale * change)) < 0.0
         self.products.largest = max(tuning.LARGER_BOUND * bound, 1.1 * bend / max(length, 1e-300))
         return found, False, False
-
-    def _descend_faces(self, target: float) -> int:
-        """Newton steps on smaller and smaller faces, while they are cut off and more than ``target`` is left."""
-        for number in range(tuning.MOST_FACES):
-            if self.violation() <= target or not self._newton_step():
-                return number
-        return tuning.MOST_FACES
 
     def _newton_step(self) -> bool:
         """Towards the minimum over the free coordinates; was the step cut off?"""
@@ -179,7 +170,7 @@ class DeviceModel:
             best, gain = (found, fall) if fall < gain else (best, gain)
         if best is now:
             return False
-        self._accept(best)
+        self.state = best
         return cut
 
     def _direction(self, free: Array, curvature: Array, right: Array) -> Array | None:
@@ -221,7 +212,7 @@ def minimise_refined(model: DeviceModel, products: Any, target: float, most_step
 
 @kernel
 def bends_of(penalty: Any, columns: Array, low: Array, high: Array, curvature: Array) -> None:
-    """Slopes at zero, and the curvature beside it."""
+    """Fill in the subdifferential at zero, and the curvature beside it."""
     for i in range(columns.size):
         low[i], high[i] = penalty.subgradient(0.0, columns[i])
         curvature[i] = penalty.piece(1.0, columns[i])[0]
@@ -237,24 +228,3 @@ def proximal_step(
         step = 1.0 / (bound * scale[i])
         x[i] = penalty.prox(ahead[i] - step * derivative[i], step, columns[i])
         change[i] = x[i] - now[i]
-
-
-@kernel
-def compare(
-    scale: Array, ahead: Array, derivative: Array, x: Array, gradient: Array, change: Array
-) -> tuple[float, float, float]:
-    """With a = x − ahead: its length aᵀDa, its bend aᵀGa, and aᵀD·change, negative where momentum leads uphill."""
-    length = bend = along = 0.0
-    for i in range(x.size):
-        away = x[i] - ahead[i]
-        length += away * scale[i] * away
-        bend += away * (gradient[i] - derivative[i])
-        along += away * scale[i] * change[i]
-    return length, bend, along
-
-
-@kernel
-def look_ahead(before: Array, now: Array, share: float, out: Array) -> None:
-    """now + share·(now − before)."""
-    for i in range(now.size):
-        out[i] = now[i] + share * (now[i] - before[i])
