@@ -33,17 +33,6 @@ def primal_gap(problem, x, C, weight=None, loss="hinge"):
     return primal + problem.objective(x)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_gap_terms_add_up_to_the_gap(loss):
-    problem = dual(0.7, loss)
-    for _ in range(5):
-        x = Y * 0.7 * RNG.random(40) * (RNG.random(40) < 0.7)
-        gradient = X @ (X.T @ x)
-        terms = [gap_term(problem.parts.penalty, x[j], gradient[j], j) for j in range(40)]
-        assert min(terms) >= 0.0
-        assert sum(terms) == pytest.approx(primal_gap(problem, x, 0.7, loss=loss), rel=1e-8)
-
-
 @pytest.mark.parametrize("turn", [0, 1])
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 def test_the_gap_asked_for_is_reached(C, turn):
@@ -109,20 +98,6 @@ def test_a_model_ends_at_its_minimum_and_the_raw_gradient_follows(weight):
     gradient = X @ descent.raw_gradient
     assert max(gap_term(problem.parts.penalty, descent.x[j], gradient[j], j) for j in columns) <= 1e-8
     assert problem.objective(descent.x) < problem.objective(before)
-
-
-def test_models_have_the_free_coordinates_that_moved_most_as_many_as_can_be_paid():
-    descent = BoxDescent(dual(1.0), np.zeros(40))
-    free = np.array([4, 1, 7, 3])
-    descent.x[free] = 0.5 * Y[free]
-    descent.before[free] = descent.x[free] - np.array([0.5, 0.0, 0.1, 2.0]) / descent.parts.norm[free]
-    descent.x[9], descent.before[9] = Y[9], 0.0  # at its end
-    np.testing.assert_array_equal(descent._most_moved(2), [3, 4])
-    np.testing.assert_array_equal(descent._most_moved(9), [3, 4, 7])
-    sizes = [descent._largest_affordable(budget) for budget in (0.0, 1e6, 1e8, math.inf)]
-    assert sizes[0] == 0
-    assert sizes == sorted(sizes)
-    assert sizes[-1] <= tuning.MOST_FREE
 
 
 def test_samples_without_weight_stay_where_they_are_and_columns_of_zeros_do_no_harm():
@@ -226,13 +201,6 @@ def test_an_interrupted_descent_ends_the_run_with_its_point(monkeypatch):
     assert str(found.status) == "interrupted"
     assert found.x.any()
     assert math.isfinite(found.gap)
-
-
-@pytest.mark.usefixtures("thirty_are_many")
-def test_where_the_descent_ends_early_the_production_solver_goes_on(monkeypatch):
-    monkeypatch.setattr(tuning, "MOST_IDLE_ROUNDS", 0)
-    found = ascd.solve(few(10.0), tol=1e-10)
-    assert found.converged
 
 
 @pytest.mark.usefixtures("thirty_are_many")

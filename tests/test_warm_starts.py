@@ -11,7 +11,6 @@ import ascd
 from ascd.io.readers import NpyReader
 from ascd.matrix.base import DataGone, add_each, dots_of_each
 from ascd.matrix.files import FileMatrix
-from ascd.matrix.rows import DenseRows
 from ascd.results.solution import Status
 from ascd.solver import tuning
 from ascd.solver.path import WarmStarts
@@ -165,13 +164,9 @@ def test_warm_starts_that_are_no_numbers_are_dropped(folder, monkeypatch, expect
     assert (np.abs(found.objectives[[0, -1]] - ends) <= 1e-6 * expected.zero_objective).all()
 
 
-def test_no_warm_start_is_made_when_time_is_over(folder, monkeypatch):
-    monkeypatch.setattr(WarmStarts, "begin", None)
-    assert path_of(opened(folder), max_time=0.0, alphas=[2.0, 1.0, 0.5]).status is Status.TIME_LIMIT
-
-
-def test_no_warm_start_is_made_without_rounds_or_room(folder, monkeypatch):
+def test_no_warm_start_is_made_without_rounds_time_or_room(folder, monkeypatch):
     monkeypatch.setattr(WarmStarts, "_minimum", None)
+    assert path_of(opened(folder), max_time=0.0, alphas=[2.0, 1.0, 0.5]).status is Status.TIME_LIMIT
     path_of(A, n_alphas=5)
     path_of(opened(folder), max_iter=0, alphas=[2.0, 1.0, 0.5, 0.2])
     small = opened(folder, memory=2e5)
@@ -187,21 +182,6 @@ def test_products_with_several_vectors_take_one_pass(folder, order):
     np.testing.assert_allclose(found, A.T @ vectors, atol=1e-10)
     assert design.bytes_read - before <= A.nbytes
     np.testing.assert_allclose(design.dots_with_several(columns[:4], vectors), A[:, :4].T @ vectors, atol=1e-10)
-
-
-def test_no_columns_need_no_pass(folder):
-    design, nothing = opened(folder), np.empty(0, dtype=np.int64)
-    assert design.dots(nothing, B).shape == (0,)
-    assert design.means(nothing, np.ones(D)).shape == (0,)
-    assert design.dots_with_several(nothing, np.ones((D, 3))).shape == (0, 3)
-    assert design.bytes_read == 0
-
-
-def test_a_source_without_products_of_several_vectors_makes_them_one_by_one():
-    rows = np.ascontiguousarray(A[:, :30])
-    design, vectors = DenseRows(rows), RNG.standard_normal((D, 3))
-    assert not design.answers_several
-    np.testing.assert_allclose(design.dots_with_several(np.arange(30), vectors), rows.T @ vectors, atol=1e-10)
 
 
 def test_several_targets_are_multiplied_in_one_pass(folder):

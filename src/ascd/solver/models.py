@@ -38,7 +38,6 @@ from ascd.solver.newton import (
     pieces_of,
     take_newton_step,
     try_lengths,
-    wide_newton,
 )  # fmt: skip
 from ascd.solver.sweeps import (
     column_curvatures,
@@ -442,15 +441,15 @@ class BlockColumnModel:
         (d, _), change = self.raw_gradient.shape, np.zeros(right.shape)
         rows = np.flatnonzero(found.is_free.any(axis=1))
         some, count, step = found.of_rows(rows), int(found.is_free.sum()), None
-        is_wide = self.has_one_curvature and rows.size >= d and d * self.columns.size <= tuning.LARGEST_WIDE
-        if is_wide and some.is_free.all():
+        size = rows.size if self.has_one_curvature else count
+        if size <= tuning.LARGEST_DENSE and size**2 * (d + size) <= tuning.MOST_DENSE_WORK:
             block, weight = self._dense()[:, rows], self.curvature.most
-            if self.intercept:
-                block = block - (weight @ block) / weight.sum()
-            self.reads += rows.size
-            step = wide_newton(block, weight, some, right[rows])
-        if step is None and count <= tuning.LARGEST_DENSE and count**2 * (d + count) <= tuning.MOST_DENSE_WORK:
-            step = coupled_newton(self._dense()[:, rows], self.curvature, some, right[rows], self.intercept)
+            if self.has_one_curvature:
+                if self.intercept:
+                    block = block - (weight @ block) / weight.sum()
+                step = gram_newton(block.T @ (weight[:, None] * block), some, right[rows])
+            else:
+                step = coupled_newton(block, self.curvature, some, right[rows], self.intercept)
         if step is None:
             return self._conjugate_gradients(found, right, -self.raw_gradient.sum(axis=0) * self.intercept)
         change[rows] = step

@@ -18,9 +18,7 @@ a Kronecker product less one rank a block.  So K, of the size of the columns, is
 
 where the small matrix has one row a block: its entries are Σ_{i∈b, j∈b'} (K⁻¹)_ij⟨x̂_i, x̂_j⟩.  With one output the
 ranks are subtracted from K itself.  Where outputs have free coefficients of their own, or are coupled by
-H_k = diag(h_k) − r_k r_kᵀ, the system is written with one output: coefficient (j, t) is row jT + t.  Where free columns
-outnumber the samples, K has an inverse from a matrix as large as the samples (Woodbury): with B = H^½AD^(−½) and
-LLᵀ = I + BBᵀ,  K⁻¹ = D^(−½)(I − WᵀW)D^(−½),  W = L⁻¹B.
+H_k = diag(h_k) − r_k r_kᵀ, the system is written with one output: coefficient (j, t) is row jT + t.
 """
 
 from __future__ import annotations
@@ -310,38 +308,6 @@ def coupled_newton(block: Array, curvature: Curvature, found: Pieces, right: Arr
     return None if solved is None else step.reshape(m, outputs)
 
 
-def wide_newton(block: Array, weight: Array, found: Pieces, right: Array) -> Array | None:
-    """Return Newton's step for free columns that outnumber the samples, H = diag(weight); None where there is none."""
-    from scipy.linalg import LinAlgError, cholesky, solve_triangular
-
-    scaled = np.sqrt(weight)[:, None] * block
-    floor = tuning.WIDE_SHIFT * np.einsum("kj,kj->j", scaled, scaled)
-    root = np.sqrt(np.maximum(found.kappa + found.ridge, np.where(floor > 0.0, floor, 1.0)))[:, None]
-    scaled /= root.T
-    inner = scaled @ scaled.T
-    inner[np.diag_indices_from(inner)] += 1.0
-    try:
-        across = solve_triangular(cholesky(inner, lower=True), scaled, lower=True)
-    except (LinAlgError, ValueError):
-        return None
-
-    def solve(right: Array) -> Array:
-        plain = right / root
-        solved: Array = (plain - across.T @ (across @ plain)) / root
-        return solved
-
-    first, unit, starts = solve(right), found.unit / root, found.starts
-    if unit.shape[1] > 1:
-        inverse = -(across.T @ across)
-        inverse[np.diag_indices_from(inverse)] += 1.0
-        small = sums_of_blocks(inverse * (unit @ unit.T), starts)
-    else:
-        sums = np.add.reduceat(across * unit[:, 0], starts, axis=1)
-        small = np.diag(np.add.reduceat(unit[:, 0] ** 2, starts)) - sums.T @ sums
-    step = _with_kinks(first, small, solve, found)
-    return step if step is not None and np.isfinite(step).all() else None
-
-
 def _solve(gram: Array, found: Pieces, right: Array) -> Array | None:
     """Return the step on rows that are free in all outputs; the diagonal is shifted where the matrix is singular."""
     from scipy.linalg.lapack import dpotrf, dpotri, dpotrs  # here, so that importing ascd stays cheap
@@ -358,41 +324,33 @@ def _solve(gram: Array, found: Pieces, right: Array) -> Array | None:
         step = dpotrs(factor, right, lower=1)[0]
         if not is_flat and found.kappa.any():
             lower = dpotri(factor, lower=1)[0]
-            inverse = np.tril(lower) + np.tril(lower, -1).T
-            small = sums_of_blocks(inverse * (found.unit @ found.unit.T), found.starts)
-            step = _with_kinks(step, small, inverse.__matmul__, found)
+            step = _with_kinks(step, np.tril(lower) + np.tril(lower, -1).T, found)
         if step is not None and np.isfinite(step).all():
             return step
     return None
 
 
-def _with_kinks(first: Array, small: Array, solve: Callable[[Array], Array], found: Pieces) -> Array | None:
-    """Return K⁻¹(right + Û(diag(1/κ) − small)⁻¹Ûᵀ·first), first = K⁻¹·right; None where that is not positive definite.
+def _with_kinks(first: Array, inverse: Array, found: Pieces) -> Array | None:
+    """Return the step with one rank a block taken out of the Hessian, ``inverse`` = K⁻¹ and ``first`` = K⁻¹·right.
 
-    ``small`` is Ûᵀ(K⁻¹⊗I)Û, one row a block; blocks without a kink have κ = 0.
+    None where what is left is not positive definite; blocks without a kink have κ = 0.
     """
     from scipy.linalg.lapack import dpotrf, dpotrs
 
     starts = found.starts
     kink = found.kappa[starts]
     bent = np.flatnonzero(kink > 0.0)
-    if bent.size == 0:
-        return first
+    small = inverse * (found.unit @ found.unit.T)
+    if starts.size < small.shape[0]:
+        small = np.add.reduceat(np.add.reduceat(small, starts, axis=0), starts, axis=1)
     factor, failed = dpotrf(np.diag(1.0 / kink[bent]) - small[np.ix_(bent, bent)], lower=1)
     if failed:
         return None
     share = np.zeros(starts.size)
     share[bent] = dpotrs(factor, np.add.reduceat((found.unit * first).sum(axis=1), starts)[bent], lower=1)[0]
     sizes = np.diff(np.append(starts, first.shape[0]))
-    return first + solve(np.repeat(share, sizes)[:, None] * found.unit)
-
-
-def sums_of_blocks(matrix: Array, starts: Array) -> Array:
-    """Return the sum of each block of rows and columns."""
-    if starts.size == matrix.shape[0]:
-        return matrix
-    sums: Array = np.add.reduceat(np.add.reduceat(matrix, starts, axis=0), starts, axis=1)
-    return sums
+    step: Array = first + inverse @ (np.repeat(share, sizes)[:, None] * found.unit)
+    return step
 
 
 @kernel

@@ -29,9 +29,8 @@ from ascd.problem.losses import Curvature
 from ascd.problem.optimality import violation_of
 from ascd.problem.samples import begin_search, best_constant, fill_gradients, quick_sample_gap
 from ascd.problem.terms import positive_part, term_between
-from ascd.solver.prox_curvature import positive
 from ascd.solver.state import Evaluation, State
-from ascd.solver.sweeps import fill_curvatures, rooms_for_past, sweep_blocks
+from ascd.solver.sweeps import fill_curvatures, positive, rooms_for_past, sweep_blocks
 from ascd.solver.tuning import (
     CANCELS,
     CONSTANT,

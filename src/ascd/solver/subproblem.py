@@ -28,8 +28,8 @@ from ascd.solver.device import DeviceModel, minimise_refined
 from ascd.solver.gram import GramMatrix, without_constants
 from ascd.solver.line_search import Backtracking, ModelStep
 from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
-from ascd.solver.prox_curvature import ProxCurvature
 from ascd.solver.state import State
+from ascd.solver.sweeps import ProxCurvature
 from ascd.solver.working_set import WorkingSet
 
 

@@ -335,7 +335,7 @@ class BoxDescent:
         """Return how many coordinates a model may have for so many nanoseconds; 0 where even few cost more."""
         entries = self.design.entries() / self.x.size
         size, best = tuning.FEWEST_FREE, 0
-        while size <= tuning.MOST_FREE:
+        while size <= tuning.LARGEST_FREE:
             cost = model_cost(size, tuning.FREE_SWEEPS, tuning.FREE_NEWTONS)
             if self.design.cost_of_products(size, int(size * entries)) + cost > budget:
                 break
@@ -394,9 +394,9 @@ class BoxDescent:
         """Return the cost of the interior point method on the active coordinates: products, factors, passes, calls."""
         columns = self.order[: self.n_active]
         counts = self.design.counts[columns].astype(np.float64)
-        systems = tuning.PRODUCT * float(counts @ counts) + tuning.CUBE * float(self.raw_gradient.size) ** 3
+        systems = tuning.BOX_PRODUCT * float(counts @ counts) + tuning.BOX_CUBE * float(self.raw_gradient.size) ** 3
         passes = 6.0 * self.design.pass_cost(columns) + 60.0 * columns.size
-        return tuning.INTERIOR_STEPS * (systems + passes + tuning.CALLS)
+        return tuning.INTERIOR_STEPS * (systems + passes + tuning.BOX_CALLS)
 
     def _interior(self, wanted: float) -> None:
         """Run the interior point method on the active coordinates; the others keep their values."""
@@ -411,7 +411,7 @@ class BoxDescent:
 
 def model_cost(size: int, sweeps: float, newtons: float) -> float:
     """Return the nanoseconds of sweeps and Newton steps on a Gram matrix of this size."""
-    return sweeps * tuning.PRODUCT * size**2 + newtons * (tuning.CUBE * float(size) ** 3 + tuning.CALLS)
+    return sweeps * tuning.BOX_PRODUCT * size**2 + newtons * (tuning.BOX_CUBE * float(size) ** 3 + tuning.BOX_CALLS)
 
 
 # ---- sweeps

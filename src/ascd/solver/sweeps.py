@@ -25,6 +25,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
+from ascd.matrix.base import Matrix, as_block
 from ascd.matrix.columns import dot, weighted_square
 from ascd.problem.optimality import violation_of
 from ascd.solver import tuning
@@ -39,6 +40,7 @@ from ascd.solver.tuning import (
     STEPS_INSIDE,
     VISITED,
 )  # fmt: skip
+from ascd.solver.working_set import BlockLayout
 
 # ---- single coordinates
 
@@ -481,5 +483,64 @@ def fill_curvatures(gram: Array, starts: Array, blocks: Array, rooms: Array, out
 
 @kernel
 def fill_largest(stack: Array, rooms: Array, out: Array) -> None:
+    """``step_curvature`` of a stack of symmetric matrices."""
     for i in range(out.size):
         out[i] = step_curvature(stack[i], rooms[0], rooms[1])
+
+
+class ProxCurvature:
+    """The curvatures L_b of blocks, whose inverses are the lengths of their prox steps: λ_max(A_bᵀHA_b), or nearly.
+
+    A prox step of the length 1/L lowers a convex model by (L − λ_max/2)·‖step‖² at least, so more than half of λ_max is
+    enough.  What was computed for a block is kept where ``keeps``: where H never changes.
+    """
+
+    def __init__(self, matrix: Matrix, count: int, keeps: bool) -> None:
+        self.matrix, self.keeps, self.known = matrix, keeps, np.full(count, np.nan)
+
+    def of_gram(self, layout: BlockLayout, gram: Array) -> Array:
+        """Return L_b of a working set from the products of all its columns."""
+        new = self._new(layout)
+        found = np.empty(new.size)
+        fill_curvatures(gram, layout.starts, new, np.empty((2, gram.shape[0])), found)
+        return self._keep(layout, new, found)
+
+    def of_columns(self, layout: BlockLayout, columns: Array, weight: Array) -> Array:
+        """Return L_b of a working set from its columns, with H = diag(weight); blocks of one size at a time."""
+        new, sizes = self._new(layout), np.diff(layout.starts)
+        found = np.empty(new.size)
+        for size in np.unique(sizes[new]).tolist():
+            some = np.flatnonzero(sizes[new] == size)
+            step = max(1, tuning.ENTRIES_AT_ONCE // (weight.size * size))
+            for part in np.split(some, np.arange(step, some.size, step)):
+                positions = layout.starts[new[part]][:, None] + np.arange(size)
+                if size == 1:
+                    found[part] = self.matrix.squares(weight, columns[positions[:, 0]])
+                    continue
+                block = as_block(self.matrix.take(columns[positions.ravel()]), weight.size).T
+                block = block.reshape(part.size, size, weight.size)
+                found[part] = largest_values(block * weight @ block.transpose(0, 2, 1))
+        return self._keep(layout, new, found)
+
+    def _new(self, layout: BlockLayout) -> Array:
+        """Return the blocks of the working set whose curvature is not known."""
+        if not self.keeps:
+            return np.arange(layout.blocks.size)
+        return np.flatnonzero(np.isnan(self.known[layout.blocks]))
+
+    def _keep(self, layout: BlockLayout, new: Array, found: Array) -> Array:
+        self.known[layout.blocks[new]] = found
+        return positive(self.known[layout.blocks])
+
+
+def positive(curvature: Array) -> Array:
+    """Return curvatures of blocks, positive also where all columns are 0: there the penalty alone decides."""
+    largest = float(curvature.max(initial=0.0))
+    return np.where(curvature > 0.0, curvature, 1e-9 * largest if largest > 0.0 else 1.0)
+
+
+def largest_values(stack: Array) -> Array:
+    """Return ``step_curvature`` of symmetric matrices."""
+    out = np.empty(stack.shape[0])
+    fill_largest(stack, np.empty((2, stack.shape[1])), out)
+    return out

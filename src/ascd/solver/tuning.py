@@ -182,13 +182,13 @@ WIDER = 2.0
 #: Coordinates in a free-set model; what is spent on such models, as a share of what sweeps have cost.  With shares of
 #: 0.25, 0.3, 0.5 and 1, ``BoxDescent.minimise`` to a gap of 1e-6 reads every sample of rcv1_sample 43, 43, 64 and 40
 #: times (C = 100; 857 without models), in which models take 0.06, 0.06, 0.13 and 0.13 s of 0.5 to 0.7.
-FEWEST_FREE, MOST_FREE, FREE_SHARE = 50, 800, 0.3
+FEWEST_FREE, LARGEST_FREE, FREE_SHARE = 50, 800, 0.3
 #: Newton steps and sweeps that such a model takes, roughly, and sweeps that it never exceeds; the share of the largest
 #: violation that it may leave.
 FREE_NEWTONS, FREE_SWEEPS, MOST_FREE_SWEEPS, FREE_LEFT = 6.0, 40.0, 200, 0.01
 #: Costs in nanoseconds: a product of two numbers in a sweep or in outer products of columns, one in a Cholesky factor,
 #: and the calls of a Newton step.
-PRODUCT, CUBE, CALLS = 0.5, 0.1, 1e5
+BOX_PRODUCT, BOX_CUBE, BOX_CALLS = 0.5, 0.1, 1e5
 #: An interior point method takes about so many steps, and never more than the second number.
 INTERIOR_STEPS, MOST_INTERIOR_STEPS = 18.0, 80
 #: Sweeps cost at least this share of it before, and at most so many times as much; it stops at this share of the gap
@@ -285,9 +285,8 @@ MOST_STALE_COLUMNS = 3
 MOST_BLOCK_CG_STEPS, BLOCK_CG_ACCURACY = 60, 1e-3
 #: Free coefficients whose Newton system is one dense matrix, at most, and the work that it may take.
 LARGEST_DENSE, MOST_DENSE_WORK = 3000, 3e10
-#: Columns that outnumber the samples are solved for by a matrix of these, if it has at most so many entries; where
-#: the penalty has no curvature, it gets this share of the losses' own.
-LARGEST_WIDE, WIDE_SHIFT = 3e7, 1e-9
+#: Entries of A up to which smooth problems are solved in variables of their own, which are dense.
+LARGEST_WIDE = 3e7
 #: Sweeps that bring the violation below this share of what it was need no Newton step after them.
 FAST_FALL = 0.3
 #: Newton steps in a row that end where coefficients become 0.
