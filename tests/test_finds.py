@@ -24,7 +24,7 @@ FINDS = [line.split(" | ", 2) for line in (Path(__file__).parent / "finds.txt").
 
 
 @pytest.mark.parametrize(("name", "ended", "text"), FINDS, ids=[find[0] for find in FINDS])
-def test_no_find_comes_back(request, name, ended, text):
+def test_no_find_comes_back(request, long_way, name, ended, text):
     """As plain Python, but for sweeps: some take ten thousands of them."""
     request.getfixturevalue("compiled" if ended.endswith("compiled") else "compiled_sweeps")
     outcome, violations = judge(eval(text, {"Case": Case, "np": np}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -12,6 +13,7 @@ import pytest
 from dying import dies_at_three
 from fuzz import command
 from fuzz.calls import answers, problem_of, truth_of
+from fuzz.calls import interpreted as interpreted_runs
 from fuzz.cases import SPARSE, STORAGES, Case, source, stored
 from fuzz.checks import Violation, judge
 from fuzz.command import Tally, apart, judge_seeds, judge_watched, markdown, side_by_side
@@ -25,7 +27,6 @@ from fuzz.steps import engines, faults
 from pairs import in_pairs
 
 import ascd
-from ascd._core.jit import debugging
 from ascd.engine.oracles import stochastic
 from ascd.matrix.base import as_block
 from ascd.matrix.open import open_design
@@ -83,7 +84,7 @@ def uncompiled_vectors(monkeypatch):
     judge = command.judge
 
     def judged(case, deep):
-        with debugging(min(case.shape) == 1 and not case.has_blocks):
+        with interpreted_runs() if min(case.shape) == 1 and not case.has_blocks else nullcontext():
             return judge(case, deep)
 
     monkeypatch.setattr(command, "judge", judged)
@@ -97,7 +98,7 @@ def test_no_violation(family):
 
 
 @pytest.mark.parametrize("family", INTERPRETED)
-def test_no_violation_without_compiling(request, family):
+def test_no_violation_without_compiling(request, long_way, family):
     request.getfixturevalue("compiled_sweeps" if family == "Multinomial" else "interpreted")
     tally = judge_seeds(0, INTERPRETED[family], few=True, family=family)
     assert [(found.seed, found.violation) for found in tally.found] == []

@@ -14,7 +14,7 @@ import numpy as np
 
 import ascd
 from ascd._core import jit as _jit
-from ascd.solver import tuning
+from ascd.solver import small, tuning
 
 from .cases import Array, Case
 from .forms import twisted
@@ -89,8 +89,8 @@ def call(*families: str) -> Callable[[Any], Any]:
 
 @contextmanager
 def interpreted() -> Iterator[None]:
-    """Kernels run as plain Python."""
-    with changed(_jit, is_interpreted=True):
+    """Kernels run as plain Python; the one call that solves small problems would take long so."""
+    with changed(_jit, is_interpreted=True), changed(small, SMALL_ENTRIES=0):
         yield
 
 
