@@ -143,8 +143,8 @@ def test_a_start_with_a_known_scale_needs_fewer_fits(compiled):
     cold = fit_with_scale(problem_at, counted, 1.35, True, 1e-6)
     needed = len(tried)
     warm = fit_with_scale(problem_at, counted, 1.35, True, 1e-6, (cold.x, cold.intercept, cold.scale))
-    assert needed > 3
-    assert len(tried) - needed == 2  # one to see that it is good, one to polish
+    assert len(set(tried[:needed])) > 3
+    assert len(set(tried[needed:])) == 1  # it is good: the coefficients are polished at this scale
     assert warm.scale == pytest.approx(cold.scale, rel=1e-3)
 
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
+from sklearn import get_config
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.class_weight import compute_class_weight
@@ -432,7 +433,8 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearModel):
         """Return the class of each row of X."""
         if is_collection(X):
             return classes_at(self.decision_function(X), self.classes_)
-        if is_outside(X) or is_on_device(getattr(self, "coef_", None)):
+        is_there = is_on_device(getattr(self, "coef_", None)) and not get_config()["array_api_dispatch"]
+        if is_outside(X) or is_there:  # with the dispatch on, scikit-learn's rule holds: X must be there too
             return put_beside(X, classes_at(to_numpy(self.decision_function(X)), self.classes_))
         return super().predict(X)
 
