@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import ascd
+from ascd.solver import small
 
 from . import estimators, steps  # noqa: F401  (they enter their calls into the table)
 from .calls import Answer, Outcome, answers, point_of, truth_of
@@ -52,7 +55,8 @@ def judge(case: Case, deep: bool = True) -> tuple[Outcome, list[Violation]]:
     """Call the library and list what does not hold; ``deep`` asks SciPy and scikit-learn, too."""
     if case.family == "steps":
         return _judge_steps(case)
-    outcome = answers(case)
+    with _way_of(case):
+        outcome = answers(case)
     found = [*_check_warnings(case, outcome), *_check_time(case, outcome)]
     if outcome.error is not None:
         return outcome, found + check_error(case, outcome.error)
@@ -61,6 +65,17 @@ def judge(case: Case, deep: bool = True) -> tuple[Outcome, list[Violation]]:
         more = [*peers, *(from_scipy(answer.truth, answer.x) if deep else [])]
         found += check_answer(replace(answer, starts=(*answer.starts, *more)))
     return outcome, found + _check_again(outcome.answers)
+
+
+@contextmanager
+def _way_of(case: Case) -> Iterator[None]:
+    """Solve half of the cases, all of them small, by the loop and not in one compiled call."""
+    entries = small.SMALL_ENTRIES
+    small.SMALL_ENTRIES = 0 if sum(case.A.shape) % 2 else entries
+    try:
+        yield
+    finally:
+        small.SMALL_ENTRIES = entries
 
 
 def _judge_steps(case: Case) -> tuple[Outcome, list[Violation]]:
