@@ -40,6 +40,7 @@ from ascd.solver.tuning import (
     SHORTEST_STEP,
     SMALL_BLOCK_SWEEPS,
     SMALL_COLUMNS,
+    SMALL_CUTS,
     SMALL_CYCLES,
     SMALL_ENTRIES,
     SMALL_EXACT,
@@ -55,7 +56,8 @@ from ascd.solver.tuning import (
 
 
 class Found(NamedTuple):
-    """What the compiled call has done: rounds, columns read, the sum of losses, the largest violation and the gap."""
+    """What the compiled call has done: rounds, columns read, the sum of losses, the cost, the largest violation, the
+    gap, and how many steps were cut."""
 
     rounds: int
     reads: int
@@ -63,6 +65,7 @@ class Found(NamedTuple):
     cost: float
     violation: float
     gap: float
+    cuts: int = 0
 
 
 def is_small(problem: Any) -> bool:
@@ -92,6 +95,8 @@ def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Fo
         )
     )  # fmt: skip
     state.reads += found.reads
+    if found.cuts > SMALL_CUTS:  # a loss with little curvature here: the loop begins where this call did
+        return found._replace(rounds=0, gap=math.inf), products[:, None]
     if found.rounds:
         own = curvature[:, None]
         there = Evaluation(predictor[:, None], found.value, gradient[:, None], Curvature(own, None, curvature))
@@ -408,13 +413,13 @@ def minimise_compiled(
     most: float, predictor: Array, gradient: Array, curvature: Array, products: Array, value: float, tolerance: float,
     rounds: int, columns: Array, free: Array, slot: Array, known: Array, by_column: Array, by_sample: Array,
     gram: Array, system: Array, search: Array,
-) -> tuple[int, int, float, float, float, float]:  # fmt: skip
+) -> tuple[int, int, float, float, float, float, int]:  # fmt: skip
     """Fill in x, the constant and what follows from them; see ``Found`` for what is returned."""
     n, d, is_exact = x.size, predictor.size, loss.is_quadratic()
     lipschitz, means, old, new = by_column[0], by_column[1], by_column[2], by_column[3]
     weight, residual, there = by_sample[0], by_sample[1], by_sample[2]
     steep, bent, room = by_sample[3], by_sample[4], by_sample[5]
-    damping, done, reads, cost, worst, gap = 0.0, 0, 0, 0.0, 0.0, math.inf
+    damping, done, reads, cuts, cost, worst, gap = 0.0, 0, 0, 0, 0.0, 0.0, math.inf
     typical, share_left = most / d if most < math.inf else 1.0, SMALL_EXACT if is_exact else SMALL_ROUGH
     while True:
         for j in range(n):
@@ -461,12 +466,15 @@ def minimise_compiled(
             t *= 0.5
             if t < SHORTEST_STEP:
                 copy(old, x)
-                return done, reads, value, cost, worst, gap
+                return done, reads, value, cost, worst, gap, cuts
         constant[0], constant[1], value = start + further, start, total
         copy(there, predictor)
         copy(steep, gradient)
         copy(bent, curvature)
+        cuts += t < 1.0
         damping = 0.25 * damping if t == 1.0 else max(4.0 * damping, 1e-3)
-        if is_hard or (abs(decrease) <= noise and is_exact and done > 3):  # nothing but rounding is left
+        if (
+            is_hard or cuts > SMALL_CUTS or (abs(decrease) <= noise and is_exact and done > 3)
+        ):  # nothing but rounding is left
             rounds = done
-    return done, reads, value, cost, worst, gap
+    return done, reads, value, cost, worst, gap, cuts

@@ -357,5 +357,5 @@ SMALL_EXACT, SMALL_ROUGH = 1e-4, 0.03
 #: Columns of a problem with blocks whose Gram matrix is made at once; multiplications that its sweeps may cost, and
 #: their number; the violation left, as a share of the first.
 SMALL_COLUMNS, SMALL_SWEEP_PRODUCTS, SMALL_BLOCK_SWEEPS, SMALL_FINE = 300, 3e7, 500, 1e-10
-#: A step that is halved further leads nowhere.
-SHORTEST_STEP = 0.01
+#: A step that is halved further leads nowhere; with more steps than the second number cut, the loop does it all.
+SHORTEST_STEP, SMALL_CUTS = 0.01, 3
