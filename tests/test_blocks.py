@@ -16,7 +16,7 @@ from sklearn.linear_model import MultiTaskElasticNet
 from user_parts.my_blocks import OwnNorm
 
 import ascd
-from ascd.problem.losses.softmax import Softmax
+from ascd.problem.softmax import Softmax
 from ascd.results.solution import Status
 from ascd.solver import tuning
 

@@ -18,8 +18,7 @@ import ascd
 from ascd.matrix.columns import careful_sum
 from ascd.problem.certificate import predictor_error
 from ascd.problem.dual import fit_to
-from ascd.problem.losses import as_loss
-from ascd.problem.losses.formulas import divergence
+from ascd.problem.losses import as_loss, divergence
 from ascd.results.solution import Status
 
 pytestmark = pytest.mark.usefixtures("plain_python")
@@ -104,25 +103,27 @@ def dependent(kind):
         return np.eye(3)[rng.integers(0, 3, 20)], True
     if kind == "twins":
         return np.c_[A, A[:, 0]], False
-    if kind == "sum":
-        return np.c_[A, A[:, 0] + A[:, 1]], False
-    return np.c_[np.round(A), np.round(A) @ [1.0, -2.0, 3.0] / 2.0], False  # halves of integers are integers, too
+    return np.c_[A, A[:, 0] + A[:, 1]], False
 
 
-@pytest.mark.parametrize(("kind", "is_proved"), [("dummies", True), ("twins", True), ("sum", False), ("halves", True)])
+@pytest.mark.parametrize("kind", ["dummies", "twins", "sum"])
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
-def test_columns_that_depend_on_others_are_proved_or_said_to_be_stationary(kind, is_proved, loss):
+def test_unpenalised_columns_that_depend_on_others_end_stationary(kind, loss):
     A, intercept = dependent(kind)
     b = np.sign(np.random.default_rng(2).standard_normal(20))
     solution = ascd.solve(ascd.Problem(A, b, loss), tol=1e-9, intercept=intercept)
-    assert solution.status is (Status.CONVERGED if is_proved else Status.STATIONARY)
+    assert solution.status is Status.STATIONARY
     assert "first-order" in Status.STATIONARY.sentence
-    assert (solution.gap <= 1e-9 * solution.zero_objective) == is_proved
+    assert solution.gap > 1e-9 * solution.zero_objective
+
+
+def test_an_unpenalised_column_without_entries_fits_by_itself():
+    A = np.c_[np.random.default_rng(1).standard_normal((20, 3)), np.zeros(20)]
+    assert ascd.solve(ascd.Problem(A, A[:, 0] + A[:, 1] ** 2), tol=1e-9).converged
 
 
 def test_where_fitting_is_too_expensive_first_order_conditions_decide(monkeypatch):
-    monkeypatch.setattr("ascd.problem.tuning.FEW_COLUMNS", 2)
-    monkeypatch.setattr("ascd.problem.tuning.MOST_OPERATIONS", 10.0)
+    monkeypatch.setattr("ascd.problem.samples.fit_to", lambda *_: None)
     case = make_case("squared", "none", seed=2)
     solution = ascd.solve(case.problem(), tol=1e-9)
     assert solution.status is Status.STATIONARY
@@ -143,7 +144,9 @@ def measured(problem, terms, x, estimate, radius, listed):
     interval = x[:, None], estimate[:, None], radius, listed
     found = terms.measure(*interval)
     gap, is_finite = terms.quick_gap(*interval, found.scale)
-    gap += found.infeasible + problem.loss.quick_gap(predictor.reshape(-1, 1), gradient.reshape(-1, 1), found.scale)
+    gap += found.infeasible + problem.loss.gap(
+        predictor.reshape(-1, 1), gradient.reshape(-1, 1), np.empty(0), found.scale
+    )
     return gap, found.violation, found.cost, is_finite and found.infeasible == 0.0
 
 

@@ -211,8 +211,8 @@ def test_a_constant_column_without_a_penalty_is_proved_beside_the_intercept(name
     assert model.certificate_.converged
 
 
-def test_scaled_dummies_of_all_levels_are_proved_beside_the_intercept():
+def test_dummies_of_all_levels_beside_the_intercept_end_stationary():
     levels = np.arange(len(Y)) % 5
     dummies = np.eye(5)[levels]
     model = ours.HuberRegressor(alpha=0.0).fit(dummies / dummies.std(axis=0) * [1.0, 2.0, 0.3, 1e4, 1.0], Y)
-    assert model.certificate_.converged
+    assert model.certificate_.status.is_answer

@@ -16,8 +16,8 @@ from fuzz.steps import faults
 from pairs import in_pairs
 
 import ascd
+from ascd.problem.arithmetic import inverse_square, length_across, share_along, width_across
 from ascd.problem.dual import dual_length
-from ascd.problem.optimality import inverse_square, length_across, share_along, width_across
 from ascd.problem.terms import CoordinateTerms
 from ascd.solver.bounds import set_all_exact
 

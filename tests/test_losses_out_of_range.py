@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import ascd
-from ascd.problem.losses.formulas import product_up
-from ascd.problem.losses.softmax import fill_shares, largest_divergence
+from ascd.problem.losses import product_up
+from ascd.problem.softmax import fill_shares, largest_divergence
 
 LOSSES = {"squared": ascd.Squared(), "huber": ascd.Huber(1.0), "huber of 1e-200": ascd.Huber(1e-200)}
 

@@ -23,7 +23,7 @@ from ascd.matrix.base import Matrix, Part
 from ascd.matrix.dense import Dense
 from ascd.matrix.open import as_local, open_design
 from ascd.matrix.sparse import CSC, as_rows
-from ascd.problem.problem import Sample
+from ascd.problem.losses import Sample
 
 D, N = 9, 5
 RNG = np.random.default_rng(3)

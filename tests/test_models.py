@@ -16,7 +16,7 @@ from pairs import in_pairs
 import ascd
 from ascd.matrix import costs
 from ascd.matrix.base import gram_of_block
-from ascd.problem.losses.softmax import Softmax
+from ascd.problem.softmax import Softmax
 from ascd.solver import tuning
 from ascd.solver.gram import GramMatrix, without_constants
 from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel

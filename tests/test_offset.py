@@ -11,7 +11,7 @@ from pairs import in_pairs
 from scipy import sparse
 
 import ascd
-from ascd.problem.losses.shifted import Shifted
+from ascd.problem.losses import Shifted
 
 pytestmark = pytest.mark.usefixtures("plain_python")
 N, P = 30, 6

@@ -11,7 +11,7 @@ from user_parts.my_blocks import OwnNorm
 from user_parts.my_penalties import Threshold
 
 import ascd
-from ascd.problem.penalties.entrywise import Entrywise
+from ascd.problem.block_penalties import Entrywise
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 COLUMNS = A[:, :8]

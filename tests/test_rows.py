@@ -14,7 +14,7 @@ from ascd.matrix.base import DataGone
 from ascd.matrix.chunked import InTurn, chunked
 from ascd.matrix.open import open_design
 from ascd.problem.certificate import certify_from_sums
-from ascd.problem.dual import gap_of_samples, gaps_of_samples
+from ascd.problem.samples import gap_of_samples, gaps_of_samples
 from ascd.solver import tuning
 from ascd.solver.rows import SCALES, TRIAL_LENGTHS, Sums, Trial, rows_of, sums_over_rows
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ascd
-from ascd.problem.losses.shifted import Sample
+from ascd.problem.losses import Sample
 from ascd.problem.samples import evaluate_samples
 from ascd.problem.terms import gap_of_blocks, gap_of_coordinates, measure_blocks
 from ascd.solver.bounds import products_with_references
@@ -113,7 +113,7 @@ def placed(arrays, distance):
 def of_blocks(x, u, radius, room):
     penalty = ascd.Problem(np.eye(x.size), x, penalty=ascd.GroupL2(0.1, groups=x.size)).penalty
     ends, blocks, one = np.array([0, x.size]), np.array([0]), np.ones(1)
-    measured = measure_blocks(penalty, x, u, np.abs(radius[:1]), one, ends, blocks, room, np.zeros(1))
+    measured = measure_blocks(penalty, x, u, np.abs(radius[:1]), ends, one, blocks, room, np.zeros(1))
     return gap_of_blocks(penalty, x, u, np.abs(radius[:1]), ends, blocks, 0.7, room), measured
 
 

@@ -12,8 +12,8 @@ from solving import LOSSES, alike, target_of
 
 import ascd
 from ascd._core.threads import use_threads
-from ascd.problem.penalties.blocks import BlockNorm
-from ascd.problem.samples import evaluate_samples, most_curvature
+from ascd.problem.block_penalties import BlockNorm
+from ascd.problem.samples import evaluate_samples
 from ascd.problem.tuning import SAMPLES_A_PART
 from ascd.solver.bounds import GradientBounds
 from ascd.solver.tuning import SLOTS
@@ -176,13 +176,14 @@ def test_many_samples_are_evaluated_in_parts(loss):
     rng, size = np.random.default_rng(0), 2 * SAMPLES_A_PART + 1000
     targets = {"squared": rng.standard_normal, "logistic": lambda k: rng.choice([-1.0, 1.0], k)}
     b = targets.get(loss, lambda k: rng.poisson(3.0, k).astype(float))(size)
-    parts, start = ascd.Problem(np.ones((size, 1)), b, loss).parts, rng.standard_normal(size)
+    problem, start = ascd.Problem(np.ones((size, 1)), b, loss), rng.standard_normal(size)
+    parts = problem.parts
     found = []
     for n_jobs in (1, 3):
         predictor, (gradient, curvature) = start.copy(), np.empty((2, size))
         with use_threads(n_jobs):
             given = (parts.sample, parts.loss, predictor, gradient, curvature)
-            total, shift = evaluate_samples(*given, most_curvature(parts.sample, parts.loss))
+            total, shift = evaluate_samples(*given, problem.loss.most)
         assert abs(gradient.sum()) <= 1e-11 * np.abs(gradient).sum()
         assert total == pytest.approx(LOSSES[loss][0](b, start + shift).sum(), rel=1e-12)
         np.testing.assert_allclose(gradient, LOSSES[loss][1](b, start + shift), rtol=1e-9, atol=1e-12)

@@ -65,9 +65,9 @@ if TYPE_CHECKING:
     from ascd.io.models import load
     from ascd.io.opening import OnDisk, open_data
     from ascd.matrix.table import Table
+    from ascd.problem.block_penalties import L21, GroupL2, SparseGroup
     from ascd.problem.losses import Huber, Logistic, Poisson, Squared, SquaredHinge
     from ascd.problem.penalties import L1, L1L2, L2, BoundedL1L2, Box, Zero
-    from ascd.problem.penalties.blocks import L21, GroupL2, SparseGroup
     from ascd.problem.problem import Problem
     from ascd.reproduction import datasets as datasets
     from ascd.reproduction import theory as theory
@@ -171,7 +171,7 @@ _FILES = {
     "ascd.io.opening": "OnDisk open_data",
     "ascd.problem.losses": "Huber Logistic Poisson Squared SquaredHinge",
     "ascd.problem.penalties": "L1 L1L2 L2 BoundedL1L2 Box Zero",
-    "ascd.problem.penalties.blocks": "L21 GroupL2 SparseGroup",
+    "ascd.problem.block_penalties": "L21 GroupL2 SparseGroup",
     "ascd.problem.problem": "Problem",
     "ascd.results.solution": "Snapshot Solution Status",
     "ascd.results.trace": "Trace",

@@ -62,7 +62,7 @@ class PiecewisePenalty(Penalty, Protocol):
 
 
 class BlockPenalty(Protocol):
-    """One block b, its coefficients as a flat vector x; see ``ascd.problem.penalties.blocks``.
+    """One block b, its coefficients as a flat vector x; see ``ascd.problem.block_penalties``.
 
     ``block_prox`` works in place.
     """
@@ -81,7 +81,7 @@ class PiecewiseBlockPenalty(BlockPenalty, Protocol):
 
 
 class BlockPenaltyOptions(Protocol):
-    """Uncompiled and optional, as in ``PenaltyOptions``; ``resting_radii``: see ``ascd.problem.penalties.blocks``."""
+    """Uncompiled and optional, as in ``PenaltyOptions``; ``resting_radii``: see ``ascd.problem.block_penalties``."""
 
     def resting_radii(self) -> Any: ...
     def scaled(self, factor: float) -> Any: ...

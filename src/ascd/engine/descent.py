@@ -17,8 +17,8 @@ from ascd._core.jit import at, helper, kernel, optional_method
 from ascd.engine.intervals import Intervals
 from ascd.engine.tuning import FEWEST_STEPS, OUTSIDE_ROUNDING, SUMS_A_STEP
 from ascd.matrix.columns import dot, multiply, shift
-from ascd.problem.losses.formulas import weighted_value
-from ascd.problem.optimality import square_over, square_times
+from ascd.problem.arithmetic import square_over, square_times
+from ascd.problem.losses import weighted_value
 from ascd.problem.problem import Parts
 
 

@@ -39,7 +39,7 @@ import numpy as np
 from ascd._core.checks import Array, as_finite_vector, as_vector, unknown_name
 from ascd._core.jit import helper
 from ascd.engine.tuning import ADDITION_ROUNDING, INTERVAL_ROUNDING, SUM_ROUNDING
-from ascd.problem.optimality import added, has_digits
+from ascd.problem.arithmetic import added, has_digits
 from ascd.problem.problem import Parts
 from ascd.problem.tuning import SQUARE_ROUNDING
 

@@ -37,7 +37,7 @@ from ascd._core.checks import Array, unknown_name
 from ascd._core.contracts import check_methods
 from ascd._core.jit import at, helper
 from ascd.engine.tuning import ROUNDING_SHARE
-from ascd.problem.optimality import violation_of
+from ascd.problem.arithmetic import violation_of
 from ascd.problem.problem import Parts
 from ascd.protocols import Steepness
 

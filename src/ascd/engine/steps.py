@@ -18,7 +18,7 @@ from ascd._core.jit import at, helper
 from ascd.engine.guards import guarded_step
 from ascd.engine.tuning import LARGEST_GROWTH, LEAST_CURVATURE, MOST_BISECTIONS, ROUNDING_SHARE, SMALL_GROWTH
 from ascd.matrix.columns import along
-from ascd.problem.losses.formulas import curvature_from
+from ascd.problem.losses import curvature_from
 from ascd.problem.problem import Parts
 from ascd.protocols import Step
 

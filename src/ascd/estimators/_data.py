@@ -49,7 +49,7 @@ from ascd.matrix.open import (
     is_there,
     open_design,
 )
-from ascd.problem.norms import check_finite
+from ascd.problem.problem import check_finite
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 #: Versions of scikit-learn before this function cannot move arrays between namespaces.

@@ -29,8 +29,8 @@ from ascd._core.timing import Stopwatch
 from ascd.estimators._tuning import FALL, FALLING, FINEST
 from ascd.matrix.base import DataGone, as_block
 from ascd.matrix.columns import UNIT
+from ascd.problem.block_penalties import BlockNorm, SparseGroup
 from ascd.problem.penalties import L1L2, BoundedL1L2
-from ascd.problem.penalties.blocks import BlockNorm, SparseGroup
 from ascd.problem.problem import Problem
 from ascd.problem.terms import cost_of
 from ascd.results.limits import hearing_of_losses, tell_of_loss

@@ -26,7 +26,7 @@ from ascd._core.checks import Array, as_parameter
 from ascd.estimators._base import TOO_STRONG, PenalisedRegressor
 from ascd.estimators._data import Training
 from ascd.estimators._parameters import UNIT_INTERVAL, Parameter, estimator
-from ascd.problem.penalties.blocks import BlockNorm, SparseGroup
+from ascd.problem.block_penalties import BlockNorm, SparseGroup
 
 
 @estimator

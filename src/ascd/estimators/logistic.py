@@ -38,7 +38,7 @@ from ascd.estimators._solving import state_problem
 from ascd.estimators.block_models import row_factors
 from ascd.estimators.paths import as_ratio
 from ascd.matrix.open import is_collection
-from ascd.problem.penalties.blocks import BlockNorm
+from ascd.problem.block_penalties import BlockNorm
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -32,15 +32,14 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.columns import UNIT, careful_sum
-from ascd.problem import tuning
-from ascd.problem.dual import dual_distance, dual_length, is_finite, movable_curvature, sample_gap, unweighted
-from ascd.problem.lengths import lengths_of_blocks, norm
-from ascd.problem.optimality import square_over
+from ascd.problem.arithmetic import has_digits, lengths_of_blocks, norm, square_over
+from ascd.problem.dual import dual_distance, dual_length, is_finite, unweighted
+from ascd.problem.samples import movable_curvature, sample_gap
 from ascd.problem.terms import NO_INDICES, is_required, rests_for_certain, term_and_size
-from ascd.problem.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES, RELATIVE, SAFETY, SAMPLES_A_PART
+from ascd.problem.tuning import MARGINS, RELATIVE, SAFETY, SAMPLES_A_PART, WORTHWHILE
 
 #: The first share by which the scale of a dual point is made smaller.
-MARGIN = tuning.MARGINS[0]
+MARGIN = MARGINS[0]
 
 
 class Point(NamedTuple):
@@ -88,9 +87,16 @@ def certify(problem: Any, terms: Any, point: Point, products: Products, enough: 
     """
     with np.errstate(all="ignore"):
         if terms.is_by_coordinate and not problem.loss.is_coupled and point.predictor.size <= SAMPLES_A_PART:
-            gap = _first_attempt(problem, terms, point, products)
+            # without compensated sums; inf where a product is required
+            loss, listed, room = problem.loss, np.empty(terms.count, dtype=np.int64), np.empty((2, problem.n_samples))
+            gap = gap_at_gradient(
+                loss.sample, loss.loss, terms.penalty, terms.norm, point.x.ravel(), float(point.constant[0]),
+                point.intercept, point.predictor.ravel(), point.raw_gradient.ravel(), point.curvature.own.ravel(),
+                products.estimate.ravel(), products.radius, problem.total_weight, problem.target_error, loss.bound,
+                listed, room[0], room[1] if point.intercept else room[1, :0],
+            )  # fmt: skip
             if gap <= enough:
-                return Certificate(gap, True)
+                return Certificate(float(gap), True)
         if not (is_finite(point.x.ravel()) and is_finite(point.raw_gradient.ravel())):
             return Certificate(math.inf, True)
         return _Proof(problem, terms, point).certificate(products, enough)
@@ -113,18 +119,6 @@ def gap_of_gradient(problem: Any, x: Array, predictor: Array, raw_gradient: Arra
         if proof.terms.scale(estimate, radius, np.arange(x.size), 0.0) < 1.0:
             return math.inf
         return proof._within(near, estimate, radius)
-
-
-def _first_attempt(problem: Any, terms: Any, point: Point, products: Products) -> float:
-    """Return the gap for penalties by coordinate that require no product, without compensated sums; inf for others."""
-    loss, d = problem.loss, problem.n_samples
-    listed, dual, reach = np.empty(terms.count, dtype=np.int64), np.empty(d), np.empty(d if point.intercept else 0)
-    gap = gap_at_gradient(
-        loss.sample, loss.loss, terms.penalty, terms.norm, point.x.ravel(), float(point.constant[0]), point.intercept,
-        point.predictor.ravel(), point.raw_gradient.ravel(), point.curvature.own.ravel(), products.estimate.ravel(),
-        products.radius, problem.total_weight, problem.target_error, loss.bound, listed, dual, reach,
-    )  # fmt: skip
-    return float(gap)
 
 
 @kernel
@@ -193,7 +187,7 @@ def centre_dual(
         reach[k] = (
             curvature[k] if loss.is_quadratic() else movable_curvature(sample, loss, gradient, curvature, typical, k)
         )
-    for k in range(d):  # loops that add up store nothing: the order of a sum must not depend on addresses
+    for k in range(d):  # apart: loops that add up store nothing, so that sums do not depend on the arrays' places
         sum_of_roots += reach[k]
         excess += gradient[k]
     if not 0.0 < sum_of_roots < math.inf:
@@ -219,7 +213,7 @@ def distance_in_dual(one: Array, other: Array, scale: float, weight: Any) -> flo
         k = wide(number)
         difference, counted = one[k] - scale * other[k], at(weight, k)
         total += square_over(difference, counted) if counted > 0.0 else 0.0
-    return math.sqrt(total) if total == 0.0 or LEAST_SUM_OF_SQUARES < total < MOST_SUM_OF_SQUARES else math.inf
+    return math.sqrt(total) if total == 0.0 or has_digits(total) else math.inf
 
 
 @helper
@@ -280,7 +274,7 @@ class _Proof:
         if fit is None:
             return Certificate(best, False)
         dual, estimate, radius, excess = fit.start(V), products.estimate.copy(), products.radius, None
-        for attempt in range(tuning.MOST_DUAL_FITS):
+        for attempt in range(4):  # what fits some coordinates may push others over their end
             if best <= enough:
                 break
             if excess is not None:
@@ -295,7 +289,7 @@ class _Proof:
                 return Certificate(best, False)
             gap, excess = self._gap(dual, estimate, wide, fit, enough)
             self.is_tight = self.is_tight or (gap == math.inf and bool(self.required.any()))
-            is_better = gap < tuning.WORTHWHILE * best
+            is_better = gap < WORTHWHILE * best
             best = min(best, gap)
             if not self.fixed.size or (attempt and not is_better):
                 break
@@ -321,13 +315,13 @@ class _Proof:
         required = np.zeros(excess.shape)  # 0 for the intercept
         required[: len(self.required)] = np.abs(self.required)
         gap, away = math.inf, 0.0
-        for _ in range(tuning.MOST_SCALES):  # where products are required that are not 0, a scale below 1 misses them
+        for _ in range(8):  # where products are required that are not 0, a scale below 1 misses them
             reach, spread = fit.near(dual, np.abs(excess) + error + away * required)
             near = _Near(dual, reach, spread, self.fixed, 1.0 - away)
             gap = self._refined_gap(near, estimate, radius.copy(), enough)
             if gap < math.inf or not required.any():
                 break
-            away = max(tuning.MORE_SHRINK * away, tuning.FIRST_SHRINK)
+            away = max(10.0 * away, 1e-15)
         return gap, excess
 
     def _excess(self, dual: Array) -> tuple[Array, Array]:
@@ -356,7 +350,7 @@ class _Proof:
         spread = near.spread * self.norm
         radius += spread
         gap = self._within(near, estimate, radius)
-        if gap > enough and self._within(near, estimate, spread) < max(tuning.WORTHWHILE * gap, enough):
+        if gap > enough and self._within(near, estimate, spread) < max(WORTHWHILE * gap, enough):
             blocks = self._undecided(near, estimate, radius)
             rows = self._rows(blocks)
             columns, error = self.problem.groups.order[rows], np.empty((rows.size, self.outputs))
@@ -372,7 +366,8 @@ class _Proof:
         """Return the lengths of the errors of some blocks."""
         if self.terms.is_by_coordinate or blocks.size == 0:
             return error[:, 0]
-        return 1.01 * lengths_of_blocks(error, np.append(0, np.cumsum(self.problem.groups.sizes[blocks])))
+        ends = self.outputs * np.append(0, np.cumsum(self.problem.groups.sizes[blocks]))
+        return 1.01 * lengths_of_blocks(error, ends)
 
     def _undecided(self, near: _Near, estimate: Array, radius: Array) -> Array:
         listed: Array = self.terms.undecided(self.point.x, estimate, radius)
@@ -381,11 +376,11 @@ class _Proof:
     def _within(self, near: _Near, estimate: Array, radius: Array) -> float:
         x, terms = self.point.x, self.terms
         if self.norm_rounding:  # of the lengths of blocks themselves
-            lengths = lengths_of_blocks(estimate, self.problem.groups.starts)
+            lengths = lengths_of_blocks(estimate, self.problem.ends)
             radius = radius + self.norm_rounding * (lengths + radius)
             radius[np.isnan(radius)] = math.inf  # where something overflowed nothing is known
         listed = self._undecided(near, estimate, radius)
-        for margin in tuning.MARGINS:
+        for margin in MARGINS:
             scale = terms.scale(estimate, radius, listed, margin)
             if not scale > 0.0:
                 return math.inf
@@ -473,7 +468,7 @@ def certify_from_sums(
         if terms.required(x, estimate, balance.radius, False, NO_INDICES)[0].size:
             return math.inf
         listed = terms.undecided(x, estimate, balance.radius)
-        for margin in tuning.MARGINS:
+        for margin in MARGINS:
             scale = terms.scale(estimate, balance.radius, listed, margin) * (1.0 - 2.0 * balance.error)
             if not scale > 0.0:
                 return math.inf

@@ -1,10 +1,9 @@
-"""Dual points on the samples' side: their lengths, and points that have some products exactly.
+"""Dual points: their lengths, and points that have some products exactly.
 
 Lengths are in the norm ‖θ‖² = Σ_k θ_k²/s_k, which is dual to that of the columns; samples without weight do not count.
-Sums are over parts of fixed size, which threads share, so that they do not depend on the number of threads.
 
 Where Ψ_j* is finite at one point alone (a column without penalty, and the intercept with its column of ones), or x_j
-stands at an end of its domain (an active coordinate bounded by 0 from one side), the dual point must satisfy
+is at an end of its domain (an active coordinate bounded by 0 from one side), the dual point must satisfy
 ⟨a_j, θ⟩ = r_j.  No vector of float64 numbers does so exactly; but near one that nearly does there is one that does.
 With J these columns, H the loss's curvatures and the excess ρ_j = ⟨a_j, θ⟩ − r_j,
 
@@ -16,10 +15,8 @@ of B,
 
     |θ'_k − θ_k|  ≤  √H_k · min(‖ρ‖/σ, ‖B_k‖·‖ρ‖/σ²)            (``reach``),
 
-so what holds for all dual points within that distance is proved.  Columns are first scaled to length 1.  Columns that
-depend on the others fit by themselves.  Floating point shows that only where all numbers are integers or one column
-equals another, as they are or in units of their own (a constant beside the intercept, dummies that were scaled): else
-there is no proof.
+so what holds for all dual points within that distance is proved.  Columns are first scaled to length 1.  Where they
+depend on each other there is no fit, and no proof.
 """
 
 from __future__ import annotations
@@ -30,16 +27,13 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.jit import at, helper, kernel, wide
+from ascd._core.jit import at, kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix, as_block
 from ascd.matrix.columns import careful_sum, elementwise, support
-from ascd.problem import tuning
-from ascd.problem.losses.formulas import divergence
-from ascd.problem.optimality import square_over
-from ascd.problem.samples import price_of
-from ascd.problem.tuning import DOMAIN_ROUNDING, NEAR_END, SAMPLES_A_PART
+from ascd.problem.arithmetic import has_digits, norm, square_over
+from ascd.problem.tuning import SAFETY, SAMPLES_A_PART, SMALLEST_SINGULAR
 
 
 def is_finite(vector: Array) -> bool:
@@ -58,10 +52,7 @@ def dual_length(vector: Array, weight: Any) -> float:
     """Return √Σ θ_k²/s_k."""
     if np.ndim(weight) == 0:
         square = float(vector @ vector)
-        if tuning.LEAST_SUM_OF_SQUARES < square < tuning.MOST_SUM_OF_SQUARES or not vector.any():
-            return math.sqrt(square)
-        most = float(np.abs(vector).max())
-        return most * float(np.linalg.norm(vector / most)) if most < math.inf else most
+        return math.sqrt(square) if has_digits(square) else norm(vector)
     return dual_distance(vector, vector, 0.0, weight)
 
 
@@ -82,80 +73,6 @@ def square_sums(vector: Array, other: Array, scale: float, weight: Any, sums: Ar
             away, counted = vector[k] - scale * other[k], at(weight, k)
             total += square_over(away, counted) if counted > 0.0 else 0.0
         sums[part] = total
-
-
-def movable(sample: Any, loss: Any, dual: Array, curvature: Array, typical: float) -> Array:
-    """Return the curvatures, 0 for samples whose θ_k is so near the end of its domain that it must not be moved."""
-    out = np.empty(dual.size)
-    share(costs.CURVED_SAMPLE * out.size, out.size, movable_curvatures, sample, loss, dual, curvature, typical, out)
-    return out
-
-
-@kernel
-def movable_curvatures(
-    sample: Any, loss: Any, dual: Array, curvature: Array, typical: float, out: Array, start: int, stop: int
-) -> None:
-    """Fill in ``movable`` of some samples."""
-    for number in range(start, stop):
-        out[wide(number)] = movable_curvature(sample, loss, dual, curvature, typical, wide(number))
-
-
-@helper
-def movable_curvature(sample: Any, loss: Any, dual: Array, curvature: Array, typical: float, k: int) -> float:
-    """Return the curvature of a sample, 0 where its θ_k is near the end of its domain."""
-    weight, target = at(sample.weight, k), sample.target[k]
-    if not (weight > 0.0 and curvature[k] > 0.0):
-        return 0.0
-    u = dual[k] / weight
-    away = NEAR_END * (abs(u) + typical)
-    is_inside = loss.conjugate(target, u - away) < math.inf and loss.conjugate(target, u + away) < math.inf
-    return curvature[k] if is_inside else 0.0
-
-
-# ---- the samples' part of a gap: divergences, in which nothing cancels
-
-
-@helper
-def sample_gap(
-    sample: Any, loss: Any, predictor: Array, dual: Array, reach: Array, scale: float, start: int, stop: int
-) -> float:
-    """Return the largest Σ_k f_k(z_k) + f_k*(θ_k) − θ_k·z_k for |θ − scale·dual| ≤ reach (none where that is empty)."""
-    total = 0.0
-    for number in range(start, stop):
-        k = wide(number)
-        weight, target, z = at(sample.weight, k), sample.target[k], predictor[k]
-        if weight > 0.0:
-            u = scale * dual[k] / weight
-            if reach.size > 0 and reach[k] > 0.0:  # whether the end is inside the domain must not be left to rounding
-                away = reach[k] / weight + 4.0 * DOMAIN_ROUNDING * abs(u)
-                term = max(divergence(loss, target, z, u - away), divergence(loss, target, z, u + away))
-            else:
-                term = divergence(loss, target, z, u)
-            total += weight * term
-    return total
-
-
-def gap_of_samples(sample: Any, loss: Any, predictor: Array, dual: Array, reach: Array, scale: float) -> float:
-    """Return ``sample_gap`` of all samples, by parts that threads share."""
-    out = np.empty(-(-predictor.size // SAMPLES_A_PART))
-    given = (sample, loss, predictor, dual, reach, scale, out)
-    share(2.0 * price_of(loss) * predictor.size, out.size, sample_gaps, *given)
-    return float(out.sum())
-
-
-@kernel
-def sample_gaps(
-    sample: Any, loss: Any, predictor: Array, dual: Array, reach: Array, scale: float, out: Array, start: int, stop: int
-) -> None:
-    """Fill in ``sample_gap`` of each part of the samples."""
-    for part in range(start, stop):
-        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, predictor.size)
-        out[part] = sample_gap(sample, loss, predictor, dual, reach, scale, first, last)
-
-
-def gaps_of_samples(sample: Any, loss: Any, predictor: Array, dual: Array, scales: Array) -> Array:
-    """Return ``gap_of_samples`` without a reach for each of several scales."""
-    return np.array([gap_of_samples(sample, loss, predictor, dual, np.empty(0), scale) for scale in scales.tolist()])
 
 
 # ---- dual points that have some products exactly
@@ -215,7 +132,7 @@ class FittedDual:
 class DualFit:
     """The columns in J (the column of ones last, if there is an intercept), ready to fit dual points to them.
 
-    ``used`` are the positions in J of the columns that are fitted; the others depend on them.
+    ``used`` are the positions in J of the columns that are fitted; the others have no entry.
     """
 
     def __init__(self, block: Array, root: Array, used: Array) -> None:
@@ -230,7 +147,7 @@ class DualFit:
 
     @property
     def is_regular(self) -> bool:
-        return self.used.size == 0 or bool(self.singular[-1] > tuning.SMALLEST_SINGULAR * self.singular[0] > 0.0)
+        return self.used.size == 0 or bool(self.singular[-1] > SMALLEST_SINGULAR * self.singular[0] > 0.0)
 
     def moved(self, dual: Array, excess: Array) -> Array:
         """Return the dual point whose products are smaller by ``excess``."""
@@ -244,7 +161,7 @@ class DualFit:
         """
         if self.used.size == 0:
             return np.zeros(self.root.size), np.zeros(self.root.size)
-        length = tuning.SAFETY * float(np.linalg.norm(excess[self.used] / self.size))
+        length = SAFETY * float(np.linalg.norm(excess[self.used] / self.size))
         least = float(self.singular[-1])
         rows = np.linalg.norm(self.directions @ (self.left * self.singular), axis=1)
         return self.root * length * np.minimum(1.0 / least, rows / least**2), self.root * (length / least)
@@ -266,12 +183,12 @@ class InterceptFit:
 
     def reach(self, excess: Array) -> tuple[Array, Array | None]:
         """See ``DualFit``; the first is easy to bound."""
-        return elementwise(np.multiply, self.root, tuning.SAFETY * abs(float(excess[0]))), None
+        return elementwise(np.multiply, self.root, SAFETY * abs(float(excess[0]))), None
 
 
 def centred(dual: Array, fit: DualFit | InterceptFit) -> Array:
     """Take the sum that rounding has left, in place, from a small entry that may move, which has fine digits."""
-    able = support(fit.root[: tuning.SAMPLES_A_PART])
+    able = support(fit.root[:SAMPLES_A_PART])
     if able.size == 0:
         able = support(fit.root)
     if able.size:
@@ -282,9 +199,9 @@ def centred(dual: Array, fit: DualFit | InterceptFit) -> Array:
 def fit_to(
     design: Matrix, columns: Array, intercept: bool, curvature: Array, weight: Any, required: Array
 ) -> DualFit | InterceptFit | None:
-    """Return a fit for these columns; None where it is out of reach or cannot be proved.
+    """Return a fit for these columns; None where they depend on each other or are too many.
 
-    Samples count that have a positive ``weight``; ``required`` are the products asked for.
+    Samples count that have a positive ``weight``; ``required`` are the products of the columns.
     """
     if intercept and columns.size == 0:
         with np.errstate(over="ignore"):
@@ -292,85 +209,33 @@ def fit_to(
         if 0.0 < total < np.inf:
             return InterceptFit(curvature, total)
     count = columns.size + intercept
-    if count > tuning.FEW_COLUMNS and curvature.size * count**2 > tuning.MOST_OPERATIONS:
+    if count > 200 and curvature.size * count**2 > 4e9:  # operations: about a second
         return None
     block = as_block(design.take(columns), curvature.size)
     if intercept:
         block = np.c_[block, np.ones(curvature.size)]
-    root = np.sqrt(curvature)
-    if count <= curvature.size:
-        fit = DualFit(block, root, np.arange(count))
-        if fit.is_regular:
-            return fit
-    used = _independent(block * root[:, None])
-    others = np.setdiff1d(np.arange(count), used)
     counted = np.broadcast_to(np.asarray(weight) > 0.0, curvature.shape)
-    if required.any() or not _surely_depend(block[counted], used, others):
+    seen = block[counted]
+    # where θ sums to 0, products of a constant column are 0; those of a column without entries always are
+    is_used = (seen != (seen[:1] if intercept else 0.0)).any(axis=0)
+    if intercept:
+        is_used[-1] = True
+    used = np.flatnonzero(is_used)
+    if used.size > curvature.size or required[np.setdiff1d(np.arange(columns.size), used)].any():
         return None
-    fit = DualFit(block, root, used)
+    fit = DualFit(block, np.sqrt(curvature), used)
     return fit if fit.is_regular else None
 
 
 def to_length_one(block: Array) -> tuple[Array, Array]:
-    """Columns of length 1, and the lengths they had; below ``SHORTEST_COLUMN`` a column becomes 0 (and its length 1).
+    """Return columns of length 1, and the lengths they had; below 1e-290 a column becomes 0, of length 1.
 
-    Squares of small and of large numbers are no float64 numbers: columns are brought near 1 first.
+    Squares of small and of large numbers leave the range of float64: columns are first divided by their largest entry.
     """
     peak = np.abs(block).max(axis=0, initial=0.0)
-    is_there = peak > tuning.SHORTEST_COLUMN
+    is_there = peak > 1e-290
     peak = np.where(is_there, peak, 1.0)
     near = np.where(is_there, block / peak, 0.0)
     size = np.linalg.norm(near, axis=0)
     size[~is_there] = 1.0
     return near / size, np.where(is_there, peak * size, 1.0)
-
-
-def _independent(block: Array) -> Array:
-    """Positions of columns that span the others, as far as floating point can tell."""
-    from scipy.linalg import qr
-
-    triangle, order = qr(to_length_one(block)[0], mode="r", pivoting=True)
-    length = np.abs(np.diagonal(triangle))
-    largest = length.max(initial=0.0)
-    return np.sort(order[: int(((length > tuning.SMALLEST_SINGULAR * largest) & (length > 0.0)).sum())])
-
-
-def _surely_depend(block: Array, used: Array, others: Array) -> bool:
-    """Is it certain that the other columns are combinations of those used, in some units?"""
-    return _depend(block, used, others) or _depend(_in_units(block), used, others)
-
-
-def _in_units(block: Array) -> Array:
-    """Columns whose smallest entry but 0 divides all others, as multiples of it; no remainder is rounded."""
-    size = np.abs(block)
-    unit = np.where(size > 0.0, size, np.inf).min(axis=0, initial=np.inf)
-    unit[unit == np.inf] = 1.0
-    is_whole = ~np.fmod(block, unit).any(axis=0) & (size.max(axis=0, initial=0.0) / unit < tuning.LARGEST_INTEGER)
-    found: Array = block / np.where(is_whole, unit, 1.0)
-    return found
-
-
-def _depend(block: Array, used: Array, others: Array) -> bool:
-    """Is it certain that the other columns are combinations of those used, as they are?"""
-    others = np.array([j for j in others if block[:, j].any()], dtype=np.int64)
-    if others.size == 0 or used.size == 0:
-        return others.size == 0
-    coefficients = np.linalg.lstsq(block[:, used], block[:, others], rcond=None)[0]
-    return all(_is_combination(block[:, used], block[:, j], coefficients[:, which]) for which, j in enumerate(others))
-
-
-def _is_combination(block: Array, column: Array, coefficients: Array) -> bool:
-    """Is the column one of the others, or its negative, or a combination of integers with small rational factors?"""
-    for denominator in range(1, tuning.LARGEST_DENOMINATOR + 1):
-        factors = np.round(denominator * coefficients)
-        if np.abs(factors - denominator * coefficients).max(initial=0.0) > tuning.NEARLY_WHOLE:
-            continue
-        parts = block[:, factors != 0.0]
-        factors = factors[factors != 0.0]
-        if factors.size == 1 and abs(factors[0]) == denominator:
-            return bool(np.array_equal(column, np.sign(factors[0]) * parts[:, 0]))
-        size = np.abs(parts) @ np.abs(factors) + denominator * np.abs(column)
-        are_whole = np.array_equal(parts, np.round(parts)) and np.array_equal(column, np.round(column))
-        is_exact = are_whole and size.max(initial=0.0) < tuning.LARGEST_INTEGER
-        return bool(is_exact and np.array_equal(parts @ factors, denominator * column))
-    return False

@@ -17,32 +17,28 @@ M/2·‖a_i‖‖a_j‖ of M/2·⟨a_i, a_j⟩, since H − M/2·I has norm at m
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array, as_vector, finite_values
-from ascd._core.contracts import check_methods, methods_of
+from ascd._core.checks import Array, as_parameter, as_vector, finite_values
+from ascd._core.contracts import check_methods, methods_of, users_part
+from ascd._core.jit import at, kernel, wide
 from ascd._core.threads import as_n_jobs, use_threads
-from ascd.matrix.base import ColumnStats, Matrix
+from ascd.matrix.base import ColumnStats, Matrix, Part
 from ascd.matrix.open import open_design
+from ascd.problem.arithmetic import lengths_of_blocks
+from ascd.problem.block_penalties import BlockNorm, Entrywise
 from ascd.problem.certificate import Point, Products, certify
-from ascd.problem.groups import Groups, as_groups
-from ascd.problem.lengths import lengths_of_blocks
-from ascd.problem.losses import as_loss
-from ascd.problem.losses.outputs import Outputs
-from ascd.problem.losses.shifted import Sample as Sample
-from ascd.problem.losses.shifted import Stated
-from ascd.problem.losses.softmax import Softmax
-from ascd.problem.norms import FirstPass, as_weights, check_norms, gradients_at_zero, read_first
-from ascd.problem.penalties import as_penalty
-from ascd.problem.penalties.blocks import BlockNorm
-from ascd.problem.penalties.entrywise import Entrywise
-from ascd.problem.products import add, nonzero_rows, products
-from ascd.problem.recession import check_bounded
+from ascd.problem.groups import Groups, add, as_groups, nonzero_rows, products
+from ascd.problem.losses import Sample, Stated, as_loss
+from ascd.problem.penalties import as_penalty, check_bounded
+from ascd.problem.samples import Outputs
+from ascd.problem.softmax import Softmax
 from ascd.problem.terms import BlockTerms, CoordinateTerms
-from ascd.problem.tuning import QUICK_PASS
+from ascd.problem.tuning import SMALLEST_SQUARE
 from ascd.protocols import BlockPenalty
 
 
@@ -58,7 +54,29 @@ class Parts(NamedTuple):
     largest: float  # L = max L_j
     gain: float
     slack: float
-    target_error: float = 0.0  # how far the targets are from b − o, in the norm of the columns
+
+
+class FirstPass(NamedTuple):
+    """What one pass over the data gives: norms and sums of all columns, and products with ``vectors`` (one a row).
+
+    Every run begins with column norms, column means (for an intercept) and the gradient at zero.  Raw gradients at zero
+    coefficients depend on targets and weights alone, so they are known before the first column is read, and one pass
+    is enough for all of these.
+    """
+
+    column_stats: ColumnStats
+    vectors: Array
+
+    def products_at(self, vector: Array) -> Array | None:
+        """Return the products of all columns with this vector, if it is one of those, or zero."""
+        for found, known in zip(self.column_stats.products, self.vectors, strict=True):
+            if np.array_equal(known, vector):
+                return found
+        return None if vector.any() else np.zeros(self.column_stats.square.size)
+
+    def without_products(self) -> FirstPass:
+        """Return the same norms and sums, for other targets."""
+        return FirstPass(self.column_stats._replace(products=self.column_stats.products[:0]), self.vectors[:0])
 
 
 class Problem:
@@ -80,7 +98,7 @@ class Problem:
         Non-negative weights s.
     offset : array of length n_samples or of the shape of b, optional
         Known parts o of the predictions, which no coefficient changes: the logarithm of the exposure for counts, the
-        predictions of another model; 0 by default.  ``image`` and the gradients are those of AX, without it.
+        predictions of another model; 0 by default.  ``linear_predictor`` and the gradients are those of AX, without it.
     n_jobs : threads for the first pass over the data; −1 for all processors, −2 for all but one
     groups : number, sizes, labels or lists of columns, optional
         Blocks for a block penalty of your own; the library's have this argument themselves.
@@ -106,30 +124,41 @@ class Problem:
         threads = as_n_jobs(n_jobs)
         self.design: Matrix = open_design(A)
         stated = Stated.of(loss, b, offset, self.design.shape[0])
+        weight = 1.0 if sample_weight is None else as_weights(sample_weight, self.design.shape[0])
         with use_threads(threads):
-            self._set_up(stated, penalty, groups, as_weights(sample_weight, self.design.shape[0]), None)
+            self._set_up(stated, penalty, groups, weight, None)
 
     def _set_up(self, stated: Stated, penalty: Any, groups: Any, weight: Any, first: FirstPass | None) -> None:
         """Choose the kind of problem, and read all columns once unless ``first`` has their norms."""
         self.n_samples, self.n_features = self.design.shape
-        self.stated, self.sample_weight = stated, weight
+        self.stated, self.n_outputs, self.sample_weight = stated, stated.n_outputs, weight
         is_plain = stated.target.ndim == 1 and not stated.is_softmax
         self.penalty, self._blocks = open_penalty(penalty, groups, self.n_features, is_plain)
         #: True for one target and a penalty by coordinate: then ``parts`` are there for compiled code
         self.is_by_coordinate = self._blocks is None
-        if self.is_by_coordinate:
-            loss, target = stated.as_parts()
-            sample = Sample(target, weight)
-            if first is None:
-                is_quick = self.design.matrix is not None and self.design.entries() <= QUICK_PASS
-                vectors = np.empty((0, self.n_samples)) if is_quick else gradients_at_zero(sample, loss)
-                first = read_first(self.design, weight, loss.curvature_bound(), vectors)
-            self._parts = _assemble(self.design, first, sample, loss, self.penalty, stated)
-            check_bounded(self.design, self._parts)
-        elif first is None:
-            bound = Softmax.bound if stated.is_softmax else stated.loss.curvature_bound()
-            first = read_first(self.design, weight, bound, np.empty((0, self.n_samples)))
+        self.total_weight = float(weight.sum()) if np.ndim(weight) else float(self.n_samples)
+        #: The loss as a function of all predictions (see ``ascd.problem.samples``)
+        self.loss: Any = (
+            Softmax(stated.target, self.n_outputs, self.weight)
+            if stated.is_softmax
+            else Outputs(stated, weight, self.total_weight, self.is_by_coordinate)
+        )
+        if first is None:
+            # another pass over few entries costs less than preparing one that computes more
+            is_cheap = self.design.matrix is not None and self.design.entries() <= 200_000
+            is_quick = is_cheap or not self.is_by_coordinate
+            vectors = np.empty((0, self.n_samples)) if is_quick else gradients_at_zero(self.loss)
+            first = FirstPass(self.design.column_stats(weight, vectors), vectors)
+            check_norms(self.design, first.column_stats, weight, self.loss.bound)
         self.first: FirstPass = first
+        #: Column norms, weighted by the samples, in column order
+        self.norm: Array = np.sqrt(first.column_stats.square)
+        if self.is_by_coordinate:
+            check_bounded(self.penalty, self.norm)
+        #: How far the targets are from b − o by rounding, in the norm of the columns
+        self.target_error = 0.0
+        if stated.offset is not None and self.is_by_coordinate:
+            self.target_error = stated.target_error(weight)
 
     def __repr__(self) -> str:
         loss = "Softmax" if self.stated.is_softmax else type(self.stated.loss).__name__
@@ -171,18 +200,18 @@ class Problem:
         weight, first = self.sample_weight, None
         if sample_weight is None:
             first = self.first if is_same else self.first.without_products()
-            if not (is_same or stated.is_softmax):
-                check_norms(self.design, first.column_stats, weight, stated.loss.curvature_bound())
         else:
             weight = as_weights(sample_weight, self.n_samples)
         other = Problem.__new__(Problem)
         other.design = self.design
         other._set_up(stated, penalty, groups, weight, first)
+        if first is not None and not is_same:
+            check_norms(self.design, first.column_stats, weight, other.loss.bound)
         return other
 
     # ---- what the solver reads
 
-    @property
+    @cached_property
     def parts(self) -> Parts:
         """The problem as compiled code sees it; for one target and a penalty by coordinate only."""
         if not self.is_by_coordinate:
@@ -190,15 +219,16 @@ class Problem:
                 "this needs a problem with one target and a penalty by coordinate; for groups, several targets or "
                 "several classes use ascd.solve or ascd.path"
             )
-        return self._parts
-
-    @parts.setter
-    def parts(self, parts: Parts) -> None:
-        self._parts = parts
-
-    @property
-    def n_outputs(self) -> int:
-        return self.stated.n_outputs
+        bound, square = self.loss.bound, self.column_stats.square
+        lipschitz = bound * square if bound < math.inf else np.full(self.n_features, bound)
+        if not lipschitz.all():
+            # any positive number bounds the curvature of a zero column; the smallest gives its penalty the longest step
+            lipschitz[lipschitz == 0.0] = lipschitz[lipschitz > 0.0].min(initial=math.inf if lipschitz.any() else 1.0)
+        gain, slack = (bound, 0.0) if self.loss.is_quadratic else (0.5 * bound, 0.5 * bound)
+        return Parts(
+            self.design.matrix, self.loss.sample, self.loss.loss, self.penalty, self.norm, lipschitz,
+            float(lipschitz.max()), gain, slack,
+        )  # fmt: skip
 
     @property
     def column_stats(self) -> ColumnStats:
@@ -206,38 +236,19 @@ class Problem:
         return self.first.column_stats
 
     @cached_property
-    def norm(self) -> Array:
-        """Column norms, weighted by the samples, in column order."""
-        norm: Array = self._parts.norm if self.is_by_coordinate else np.sqrt(self.column_stats.square)
-        return norm
-
-    @cached_property
     def weight(self) -> Array:
         """The weights as an array of length n_samples."""
         return np.full(self.n_samples, self.sample_weight, dtype=np.float64)
 
     @cached_property
-    def total_weight(self) -> float:
-        """The sum of the weights."""
-        return float(self.weight.sum())
-
-    @cached_property
     def root(self) -> Array | None:
         """The square roots of the weights, of shape (n_samples, 1); None where all weights are 1."""
-        is_one = np.ndim(self.sample_weight) == 0 or bool((self.weight == 1.0).all())
-        return None if is_one else np.sqrt(self.weight)[:, None]
-
-    @cached_property
-    def loss(self) -> Any:
-        """The loss as a function of all predictions (see ``ascd.problem.losses``)."""
-        if self.stated.is_softmax:
-            return Softmax(self.stated.target, self.n_outputs, self.weight)
-        return Outputs(self.stated, self.weight, self.root is not None, self.is_by_coordinate)
+        return np.sqrt(self.sample_weight)[:, None] if np.ndim(self.sample_weight) else None
 
     @cached_property
     def groups(self) -> Groups:
         """The blocks of columns; single columns for a penalty by coordinate."""
-        return as_groups(None, self.n_features) if self._blocks is None else self._blocks
+        return self._blocks or Groups(np.arange(self.n_features), np.arange(self.n_features + 1))
 
     @cached_property
     def block_penalty(self) -> Any:
@@ -256,9 +267,11 @@ class Problem:
 
     # ---- values at a point
 
-    def image(self, x: Any) -> Array:
-        """Return A·x, the linear predictor without offset."""
+    def linear_predictor(self, x: Any) -> Array:
+        """Return A·x, without the offset."""
         return self.evaluate(x)[1]
+
+    image = linear_predictor
 
     def objective(self, x: Any, intercept: Any = 0.0) -> float:
         """Return F(x, c)."""
@@ -267,9 +280,8 @@ class Problem:
     def gradient(self, x: Any) -> Array:
         """Return ∇f, the gradient of the smooth part, with the shape of x."""
         raw_gradient = self.evaluate(x)[2]
-        if raw_gradient.ndim == 1:
-            return self._products(raw_gradient)
-        return products(self.design, np.arange(self.n_features), raw_gradient)
+        found = products(self.design, np.arange(self.n_features), raw_gradient.reshape(self.n_samples, -1))
+        return found[:, 0] if raw_gradient.ndim == 1 else found
 
     def partial(self, x: Any, j: int) -> float:
         """Return ∇_j f(x) of a problem with one target, reading one column."""
@@ -307,11 +319,6 @@ class Problem:
         """Frobenius norms of the blocks of columns, weighted by the samples."""
         return lengths_of_blocks(self.norm[self.groups.order][:, None], self.groups.starts)
 
-    @property
-    def target_error(self) -> float:
-        """How far the targets are from b − o by rounding, in the norm of the columns."""
-        return self._parts.target_error if self.is_by_coordinate else 0.0
-
     def evaluate(self, x: Any, intercept: Any = 0.0) -> tuple[float, Array, Array]:
         """Return F(x, c), the predictions Ax + c and the gradient ∇f(Ax + c) with respect to them."""
         point = self.as_point(x, "x")
@@ -321,10 +328,6 @@ class Problem:
         value, gradient, _, _ = self.loss.evaluate(Z, False)
         objective = value + self.cost(point)
         return (objective, Z[:, 0], gradient[:, 0]) if self.loss.is_flat else (objective, Z, gradient)
-
-    def _products(self, vector: Array) -> Array:
-        """Aᵀ·vector."""
-        return self.design.dots(np.arange(self.n_features), vector)
 
     # ---- coefficients in the order of the blocks
 
@@ -342,6 +345,8 @@ class Problem:
 
     def as_given(self, point: Array) -> Array:
         """Return a copy of coefficients in the user's order and shape."""
+        if self.is_by_coordinate:
+            return point[:, 0].copy()
         x = self.as_columns(point.copy())
         return x[:, 0] if self.loss.is_flat else x
 
@@ -356,7 +361,7 @@ class Problem:
 
 def is_by_block(penalty: Any) -> bool:
     """Return True for a penalty of blocks: one of the library's, or one with at least one method of that contract."""
-    return hasattr(penalty, "compiled") or any(hasattr(penalty, method) for method in methods_of(BlockPenalty))
+    return hasattr(penalty, "compiled") or any(map(partial(hasattr, penalty), methods_of(BlockPenalty)))
 
 
 def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any, Groups | None]:
@@ -388,16 +393,72 @@ def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any
     return compiled, found
 
 
-def _assemble(design: Any, first: FirstPass, sample: Sample, loss: Any, penalty: Any, stated: Stated) -> Parts:
-    bound, n = float(loss.curvature_bound()), design.shape[1]
-    square = first.column_stats.square
-    lipschitz = bound * square if bound < math.inf else np.full(n, bound)
-    if not lipschitz.all():
-        # Any positive number bounds the curvature of a zero column; the smallest gives its penalty the longest steps.
-        lipschitz[lipschitz == 0.0] = lipschitz[lipschitz > 0.0].min(initial=math.inf if lipschitz.any() else 1.0)
-    gain, slack = (bound, 0.0) if loss.is_quadratic() else (0.5 * bound, 0.5 * bound)
-    # compiled steps of the engine read columns themselves; the solver uses the design alone
-    return Parts(
-        design.matrix, sample, loss, penalty, np.sqrt(square), lipschitz, float(lipschitz.max()),
-        gain, slack, stated.target_error(sample.weight),
-    )  # fmt: skip
+def gradients_at_zero(loss: Any) -> Array:
+    """Return the raw gradients at zero, without an intercept and with the best, one a row.
+
+    Only those that differ and are not zero; none for a user's loss, which would be compiled for this alone.
+    """
+    size, found = loss.sample.target.size, list[Array]()
+    if users_part(loss.loss) is None:
+        with np.errstate(all="ignore"):  # exp may overflow on the way to an intercept
+            for intercept in (False, True):
+                gradient = loss.evaluate(np.zeros((size, 1)), intercept)[1].ravel()
+                if gradient.any() and not any(np.array_equal(gradient, other) for other in found):
+                    found.append(gradient)
+    return np.array(found).reshape(len(found), size)
+
+
+def as_weights(sample_weight: Any, n_samples: int) -> Any:
+    """Return the weights as an array, or the number 1.0 where all are 1."""
+    if np.ndim(sample_weight) == 0:
+        raise ValueError(f"sample_weight must be one-dimensional; got {sample_weight!r}")
+    weight: Any = as_parameter(sample_weight, "sample_weight", n_samples, low=0.0)
+    return 1.0 if (weight == 1.0).all() else weight
+
+
+def check_norms(design: Any, column_stats: ColumnStats, weight: Any, bound: float) -> None:
+    """Raise where entries are not finite, or norms overflow or underflow: the norms have seen every entry."""
+    square = column_stats.square
+    largest = float(np.maximum(square, column_stats.plain).max())
+    if not math.isfinite(largest):
+        check_finite(design, lambda: column_stats)
+    if not math.isfinite(largest * (max(bound, 1.0) if bound < math.inf else 1.0)):
+        raise ValueError("A has columns whose squared norm overflows float64: rescale A")
+    if square.min() < SMALLEST_SQUARE:
+        _check_small_columns(design, weight, np.flatnonzero(square < SMALLEST_SQUARE))
+
+
+def check_finite(design: Any, column_stats: Callable[[], ColumnStats]) -> None:
+    """Raise a ValueError that names what is not finite, and the first column whose sum is not."""
+    try:
+        design.check_finite()
+    except ValueError as error:
+        columns, names = np.flatnonzero(~np.isfinite(column_stats().total)), design.feature_names
+        if columns.size == 0:
+            raise
+        first = f"{columns[0]}" if names is None else repr(names[columns[0]])
+        raise ValueError(f"{error}; the first column with such is {first}") from None
+
+
+def _check_small_columns(design: Matrix, weight: Any, columns: Array) -> None:
+    """Raise where a column has entries but a squared norm below float64's range: nothing can be proved of it."""
+    columns = columns[design.counts[columns] > 0]  # a column may just be empty
+    part: Part = design.take(columns)
+    found = int(first_with_entries(part.matrix, weight, part.places))
+    if found >= 0:
+        j = columns[found]
+        raise ValueError(
+            f"A has columns whose squared norm (weighted by the samples) underflows float64, the first is column {j}: "
+            "rescale A, or set them to zero"
+        )
+
+
+@kernel
+def first_with_entries(matrix: Any, weight: Any, columns: Array) -> int:
+    """Return the position of the first column with a nonzero entry in a sample of positive weight; −1 if none has."""
+    for i in range(columns.size):
+        j = wide(columns[i])
+        for p in range(matrix.start(j), matrix.stop(j)):
+            if matrix.entry(p, j) != 0.0 and at(weight, matrix.row(p)) > 0.0:
+                return i
+    return -1

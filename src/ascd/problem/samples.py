@@ -1,17 +1,32 @@
-"""Losses by sample at the linear predictor z = Ax + c: values, gradients and curvatures, and the best intercept c.
+"""Losses of all predictions, f(Z) with Z = AX + 1cᵀ of shape (n_samples, n_outputs): what the solver sees.
 
-The intercept c is free of penalty.  It is kept where it minimises f(Ax + c·1), that is, where the gradients sum to
-zero; then it needs no column of ones, no centred copy of A, and it drops out of every gradient entry.
+===================  =====================================================================================
+``n_outputs``        T
+``is_flat``          True if b has one dimension: coefficients are then returned with shape (n_features,)
+``is_quadratic``     True if the Hessian is constant
+``is_coupled``       True if the Hessian has entries beside the diagonal
+``bound``            M, an upper bound on the eigenvalues of the Hessian for weights of 1
+``evaluate``         value, raw gradient V (d, T) and ``Curvature`` at Z, after adding the best intercepts to Z
+``dual_fit``         what moves V to a dual point that has required products exactly, or None
+``gap``              f(Z) + f*(s·θ) − s·⟨θ, Z⟩, the largest for θ near the dual point, rounding counted
+``own_curvature``    the Hessian's diagonal for one output
+===================  =====================================================================================
 
-``balance`` is Newton's method on Σ_k s_k·loss'(b_k, z_k + t) = 0, whose left side never falls as t grows; steps
-that leave the bracket or do not halve give way to bisection.  Many samples are evaluated in parts, which threads share;
-sums are over parts of fixed size, so that they do not depend on the number of threads.
+``Outputs`` adds up a loss by sample over samples and outputs; ``ascd.problem.softmax`` couples the outputs of a sample.
+A loss that couples samples (Cox's partial likelihood) fits the same contract: no method is called for a part of them.
+
+**The intercept** c is free of penalty.  It stays where it minimises f(Ax + c·1), that is, where the gradients sum to
+zero; so it needs no column of ones and no centred copy of A, and it drops out of every gradient entry.  The search is
+Newton's method on Σ_k s_k·loss'(b_k, z_k + t) = 0, whose left side never falls as t grows; steps that leave the bracket
+or do not halve give way to bisection.
+
+Many samples are evaluated in parts of fixed size, which threads share: sums do not depend on the number of threads.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,18 +34,135 @@ from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
+from ascd.matrix.base import Matrix
 from ascd.matrix.columns import elementwise, farthest
-from ascd.problem.losses.formulas import weighted_value
-from ascd.problem.tuning import BALANCED, LONGER_STRIDE, MOST_NEWTON_STEPS, SAMPLES_A_PART, SMALL
+from ascd.problem.dual import ExactDual, FittedDual, fit_to, unweighted
+from ascd.problem.losses import Sample, Stated, divergence, weighted_value
+from ascd.problem.tuning import BALANCED, DOMAIN_ROUNDING, MOST_NEWTON_STEPS, SAMPLES_A_PART, SMALL
 
 #: What a search for the constant remembers: the constant, its bracket, the next long step and the last step's length.
 T, LOW, HIGH, STRIDE, LAST_STEP = range(5)
 
 
-def most_curvature(sample: Any, loss: Any) -> float:
-    """Return what the curvatures of all samples sum to at most; inf if they have no bound."""
-    bound = float(loss.curvature_bound())
-    return float(np.mean(sample.weight)) * bound * sample.target.size if math.isfinite(bound) else math.inf
+class Curvature(NamedTuple):
+    """Hessians of the samples, diag(h_k) − r_k r_kᵀ, with r = None where outputs are not coupled.
+
+    ``own`` is h and ``shared`` is r, both of shape (n_samples, n_outputs); ``most`` bounds the largest eigenvalue of
+    each sample.
+    """
+
+    own: Array
+    shared: Array | None
+    most: Array
+
+    def times(self, direction: Array) -> Array:
+        """Return the Hessian of every sample times its row of the direction (n_samples, n_outputs)."""
+        product: Array = self.own * direction
+        if self.shared is not None:
+            product -= self.shared * (self.shared * direction).sum(axis=1, keepdims=True)
+        return product
+
+
+class Outputs:
+    """The sum of one loss by sample over samples and outputs.
+
+    Parameters
+    ----------
+    stated : loss, targets and offset
+    weight : array of shape (n_samples,), or the number 1.0 where all weights are 1
+    total_weight : the sum of the weights of all samples
+    moves_target : whether the offset of losses of z − b is part of the target (see ``Stated.as_parts``)
+    """
+
+    is_coupled = False
+
+    def __init__(self, stated: Stated, weight: Any, total_weight: float, moves_target: bool = True) -> None:
+        self.weight, self.n_outputs, self.is_flat = weight, stated.n_outputs, stated.target.ndim == 1
+        self.loss, target = stated.loss, stated.target.ravel()
+        if stated.offset is not None:
+            self.loss, target = stated.as_parts(moves_target)
+        self.target = target.reshape(-1, self.n_outputs)
+        is_each = np.ndim(weight) == 0 or self.n_outputs == 1
+        self.sample = Sample(target, weight if is_each else np.repeat(weight, self.n_outputs))
+        self.is_quadratic, self.bound = bool(self.loss.is_quadratic()), float(self.loss.curvature_bound())
+        #: what the curvatures of all samples sum to at most
+        self.most = total_weight * self.bound
+
+    def evaluate(self, Z: Array, intercept: bool, guess: float = 0.0) -> tuple[float, Array, Curvature, Array]:
+        """Return the value, the raw gradient (d, T), the curvature, and the best intercepts, which move Z in place.
+
+        The search for an intercept starts at ``guess``.
+        """
+        shift, most = np.zeros(self.n_outputs), None
+        if intercept and self.n_outputs == 1:
+            most = self.most
+        elif intercept:
+            shift = self.balance(Z)
+        gradient, curvature = np.empty(Z.shape), np.empty(Z.shape)
+        flat = Z.ravel(), gradient.ravel(), curvature.ravel()
+        value, moved = evaluate_samples(self.sample, self.loss, *flat, most, guess)
+        largest = curvature[:, 0] if self.n_outputs == 1 else curvature.max(axis=1)
+        return float(value), gradient, Curvature(curvature, None, largest), shift + moved
+
+    def value_and_gradient(self, Z: Array) -> tuple[float, Array]:
+        """Return the value and the raw gradient (d, T)."""
+        return self.evaluate(Z, False)[:2]
+
+    def balance(self, Z: Array) -> Array:
+        """Add the best constant of each output to the predictions, in place; return the constants."""
+        if self.is_quadratic:
+            gradient = self.evaluate(Z, False)[1]
+            # where no sample counts, every constant is as good as the other
+            shift = -gradient.sum(axis=0) / self.most if self.most > 0.0 else np.zeros(self.n_outputs)
+            Z += shift
+            return shift
+        shift, room = np.empty(self.n_outputs), np.empty((2, len(Z)))
+        for t in range(self.n_outputs):
+            sample, column = Sample(self.target[:, t].copy(), self.weight), Z[:, t].copy()
+            shift[t] = evaluate_samples(sample, self.loss, column, room[0], room[1], self.most)[1]
+            Z[:, t] = column
+        return shift
+
+    def gap(self, Z: Array, dual: Array, reach: Array, scale: float) -> float:
+        """Return Σ f_k(z_k) + f_k*(θ_k) − ⟨θ_k, z_k⟩, the largest for θ within ``reach`` of scale·dual."""
+        return gap_of_samples(self.sample, self.loss, Z.ravel(), dual.ravel(), reach.ravel(), scale)
+
+    def own_curvature(self, seen: Any, t: int) -> Array:
+        """Return the curvatures of one output, of shape (n_samples,)."""
+        return np.ascontiguousarray(seen.curvature.own[:, t])
+
+    def _movable(self, point: Any) -> Array:
+        """Return the weights with which a dual point is moved, one a sample and output; 0 where it must not move."""
+        own: Array = point.curvature.own
+        if self.is_quadratic:
+            return own
+        gradient = point.raw_gradient.ravel()
+        per_sample = unweighted(gradient, self.sample.weight)
+        typical = math.sqrt(float(per_sample @ per_sample) / per_sample.size)
+        out = np.empty(own.size)
+        given = (self.sample, self.loss, gradient, own.ravel(), typical, out)
+        share(costs.CURVED_SAMPLE * out.size, out.size, movable_curvatures, *given)
+        return out.reshape(own.shape)
+
+    def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> ExactDual | FittedDual | None:
+        """Return what moves a dual point to the products (k, T) that ``columns`` require, and to sums of 0.
+
+        None where that is out of reach.  For a quadratic loss all outputs are moved with the same factors.
+        """
+        if columns.size == 0 and not point.intercept:
+            return ExactDual()
+        able, fits = self._movable(point), []
+        for t in range(self.n_outputs):
+            if t == 0 or not self.is_quadratic:
+                own = np.ascontiguousarray(able[:, t])
+                fit = fit_to(matrix, columns, point.intercept, own, self.weight, required[:, t])
+            if fit is None:
+                return None
+            fits.append(fit)
+        return FittedDual(fits, self.weight, columns.size > 0)
+
+
+# ---- values, gradients and curvatures
 
 
 def price_of(loss: Any) -> float:
@@ -46,14 +178,12 @@ def evaluate_samples(
     ``most`` is what the curvatures sum to at most (inf if unbounded): it tells, in the target's own units, where there
     is hardly any, and how long a first step is then.  Without it there is no constant.  The search begins at ``guess``.
     """
-    arrays = (sample, loss, predictor)
-    filled = (gradient, curvature)
     if most is None:
-        return _evaluate(*arrays, 0.0, *filled)[0], 0.0
+        return _evaluate(sample, loss, predictor, 0.0, gradient, curvature)[0], 0.0
     search = np.empty(5)
-    begin_search(search, guess if math.isfinite(guess) else 0.0)
+    search[T] = guess if math.isfinite(guess) else 0.0
     method = balance if predictor.size <= SAMPLES_A_PART else _balance
-    return float(method(*arrays, *filled, most, search)), float(search[T])
+    return float(method(sample, loss, predictor, gradient, curvature, most, search)), float(search[T])
 
 
 def _evaluate(
@@ -61,26 +191,54 @@ def _evaluate(
 ) -> tuple[float, float, float, float]:
     """Return Σ s·loss, Σ s·loss', Σ s·loss'' and Σ |s·loss'| at the predictor plus t."""
     sums = np.empty((-(-predictor.size // SAMPLES_A_PART), 4))
-    share(
-        price_of(loss) * predictor.size,
-        len(sums),
-        evaluate_parts,
-        sample,
-        loss,
-        predictor,
-        t,
-        gradient,
-        curvature,
-        sums,
-    )
+    given = (sample, loss, predictor, t, gradient, curvature, sums)
+    share(price_of(loss) * predictor.size, len(sums), evaluate_parts, *given)
     loss_sum, first, second, size = (sums[0] if len(sums) == 1 else sums.sum(axis=0)).tolist()
     return loss_sum, first, second, size
+
+
+@kernel
+def evaluate_parts(
+    sample: Any, loss: Any, predictor: Array, t: float, gradient: Array, curvature: Array, sums: Array, start: int,
+    stop: int,
+) -> None:  # fmt: skip
+    """Fill in ``_evaluate`` of each part of the samples."""
+    for part in range(start, stop):
+        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, predictor.size)
+        found = fill_gradients(sample, loss, predictor, t, gradient, curvature, first, last)
+        sums[part, 0], sums[part, 1], sums[part, 2], sums[part, 3] = found
+
+
+@helper
+def fill_gradients(
+    sample: Any, loss: Any, predictor: Array, t: float, gradient: Array, curvature: Array, start: int, stop: int
+) -> tuple[float, float, float, float]:
+    """Fill in s·loss' and s·loss'' of some samples; return the sums of losses, of both, and of the gradients' sizes."""
+    total, first, second, size = 0.0, 0.0, 0.0, 0.0
+    for number in range(start, stop):
+        k = wide(number)
+        weight, target, z = at(sample.weight, k), sample.target[k], predictor[k] + t
+        is_counted = weight > 0.0  # exp may overflow in a sample without weight: 0·inf is nan
+        gradient[k] = weight * loss.derivative(target, z) if is_counted else 0.0
+        curvature[k] = weight * loss.curvature(target, z) if is_counted else 0.0
+    for number in range(start, stop):  # apart: the loop above goes through several samples at a time
+        k = wide(number)
+        weight = at(sample.weight, k)
+        total += weighted_value(loss, weight, sample.target[k], predictor[k] + t) if weight > 0.0 else 0.0
+        first += gradient[k]
+        second += curvature[k]
+        size += abs(gradient[k])
+    return total, first, second, size
+
+
+# ---- the intercept
 
 
 def _balance(
     sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array
 ) -> float:
     """``balance`` by parts."""
+    begin_search(search, search[T])
     reach, start, total, guess = farthest(predictor), math.inf, math.inf, search[T]
     for number in range(MOST_NEWTON_STEPS):
         total, first, second, size = _evaluate(sample, loss, predictor, search[T], gradient, curvature)
@@ -98,13 +256,14 @@ def _balance(
 def balance(
     sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array
 ) -> float:
-    """``best_constant`` for callers that are not compiled."""
+    """``best_constant`` for callers that are not compiled, from the guess in ``search``."""
+    begin_search(search, search[T])
     return best_constant(sample, loss, predictor, gradient, curvature, most, search)
 
 
 @helper
 def begin_search(search: Array, guess: float) -> None:
-    """Prepare a search for the best constant, of which nothing is known but a guess."""
+    """Prepare a search for the best constant that begins at a guess."""
     search[T], search[LOW], search[HIGH], search[STRIDE], search[LAST_STEP] = guess, -math.inf, math.inf, 0.0, math.inf
 
 
@@ -137,46 +296,6 @@ def best_constant(
     return total
 
 
-@kernel
-def evaluate_parts(
-    sample: Any,
-    loss: Any,
-    predictor: Array,
-    t: float,
-    gradient: Array,
-    curvature: Array,
-    sums: Array,
-    start: int,
-    stop: int,
-) -> None:
-    for part in range(start, stop):
-        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, predictor.size)
-        found = fill_gradients(sample, loss, predictor, t, gradient, curvature, first, last)
-        sums[part, 0], sums[part, 1], sums[part, 2], sums[part, 3] = found
-
-
-@helper
-def fill_gradients(
-    sample: Any, loss: Any, predictor: Array, t: float, gradient: Array, curvature: Array, start: int, stop: int
-) -> tuple[float, float, float, float]:
-    """Fill in s·loss' and s·loss'' of some samples; return the sums of losses, of both, and of the gradients' sizes."""
-    total, first, second, size = 0.0, 0.0, 0.0, 0.0
-    for number in range(start, stop):
-        k = wide(number)
-        weight, target, z = at(sample.weight, k), sample.target[k], predictor[k] + t
-        is_counted = weight > 0.0  # exp may overflow in a sample without weight: 0·inf is nan
-        gradient[k] = weight * loss.derivative(target, z) if is_counted else 0.0
-        curvature[k] = weight * loss.curvature(target, z) if is_counted else 0.0
-    for number in range(start, stop):  # apart: the loop above goes through several samples at a time
-        k = wide(number)
-        weight = at(sample.weight, k)
-        total += weighted_value(loss, weight, sample.target[k], predictor[k] + t) if weight > 0.0 else 0.0
-        first += gradient[k]
-        second += curvature[k]
-        size += abs(gradient[k])
-    return total, first, second, size
-
-
 @helper
 def is_balanced(
     search: Array, number: int, first: float, second: float, size: float, most: float, reach: float, count: int
@@ -204,7 +323,7 @@ def is_balanced(
             step = math.copysign(stride, -first)
     search[LAST_STEP] = abs(step)
     search[T] = t + step
-    search[STRIDE] = stride * LONGER_STRIDE
+    search[STRIDE] = 4.0 * stride
     return False
 
 
@@ -214,34 +333,68 @@ def is_lost(total: float, start: float) -> bool:
     return not total <= start + SMALL * abs(start) and start < math.inf
 
 
-def quick_gap(sample: Any, loss: Any, predictor: Array, gradient: Array, scale: float) -> float:
-    """Return Σ_k f_k(z_k) + f_k*(θ_k) − θ_k·z_k for θ = scale·gradient, good to rounding errors of F."""
+# ---- gaps: divergences, in which nothing cancels
+
+
+def gap_of_samples(sample: Any, loss: Any, predictor: Array, dual: Array, reach: Array, scale: float) -> float:
+    """Return ``sample_gap`` of all samples, by parts that threads share."""
     out = np.empty(-(-predictor.size // SAMPLES_A_PART))
-    share(price_of(loss) * predictor.size, out.size, quick_gaps, sample, loss, predictor, gradient, scale, out)
+    given = (sample, loss, predictor, dual, reach, scale, out)
+    share(2.0 * price_of(loss) * predictor.size, out.size, sample_gaps, *given)
     return float(out.sum())
 
 
+def gaps_of_samples(sample: Any, loss: Any, predictor: Array, dual: Array, scales: Array) -> Array:
+    """Return ``gap_of_samples`` without a reach for each of several scales."""
+    return np.array([gap_of_samples(sample, loss, predictor, dual, np.empty(0), scale) for scale in scales.tolist()])
+
+
 @kernel
-def quick_gaps(
-    sample: Any, loss: Any, predictor: Array, gradient: Array, scale: float, out: Array, start: int, stop: int
+def sample_gaps(
+    sample: Any, loss: Any, predictor: Array, dual: Array, reach: Array, scale: float, out: Array, start: int, stop: int
 ) -> None:
-    """Fill in ``quick_gap`` of each part of the samples."""
+    """Fill in ``sample_gap`` of each part of the samples."""
     for part in range(start, stop):
         first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, predictor.size)
-        out[part] = quick_sample_gap(sample, loss, predictor, gradient, scale, first, last)
+        out[part] = sample_gap(sample, loss, predictor, dual, reach, scale, first, last)
 
 
 @helper
-def quick_sample_gap(
-    sample: Any, loss: Any, predictor: Array, gradient: Array, scale: float, start: int, stop: int
+def sample_gap(
+    sample: Any, loss: Any, predictor: Array, dual: Array, reach: Array, scale: float, start: int, stop: int
 ) -> float:
-    """Return ``quick_gap`` of some samples."""
+    """Return the largest Σ_k f_k(z_k) + f_k*(θ_k) − θ_k·z_k for |θ − scale·dual| ≤ reach (none where that is empty)."""
     total = 0.0
     for number in range(start, stop):
         k = wide(number)
-        weight, target = at(sample.weight, k), sample.target[k]
+        weight, target, z = at(sample.weight, k), sample.target[k], predictor[k]
         if weight > 0.0:
-            dual = scale * gradient[k] / weight
-            term = loss.value(target, predictor[k]) + loss.conjugate(target, dual) - dual * predictor[k]
-            total += weight * (0.0 if term < 0.0 else term)
+            u = scale * dual[k] / weight
+            if reach.size > 0 and reach[k] > 0.0:  # whether the end is inside the domain must not be left to rounding
+                away = reach[k] / weight + 4.0 * DOMAIN_ROUNDING * abs(u)
+                term = max(divergence(loss, target, z, u - away), divergence(loss, target, z, u + away))
+            else:
+                term = divergence(loss, target, z, u)
+            total += weight * term
     return total
+
+
+@kernel
+def movable_curvatures(
+    sample: Any, loss: Any, dual: Array, curvature: Array, typical: float, out: Array, start: int, stop: int
+) -> None:
+    """Fill in ``movable_curvature`` of some samples."""
+    for number in range(start, stop):
+        out[wide(number)] = movable_curvature(sample, loss, dual, curvature, typical, wide(number))
+
+
+@helper
+def movable_curvature(sample: Any, loss: Any, dual: Array, curvature: Array, typical: float, k: int) -> float:
+    """Return the curvature of a sample, 0 where its θ_k is near the end of its domain."""
+    weight, target = at(sample.weight, k), sample.target[k]
+    if not (weight > 0.0 and curvature[k] > 0.0):
+        return 0.0
+    u = dual[k] / weight
+    away = 1e-9 * (abs(u) + typical)
+    is_inside = loss.conjugate(target, u - away) < math.inf and loss.conjugate(target, u + away) < math.inf
+    return curvature[k] if is_inside else 0.0

@@ -26,10 +26,9 @@ from ascd._core.threads import share, share_list
 from ascd._core.tuning import LISTED_A_PART
 from ascd.matrix import costs
 from ascd.matrix.columns import UNIT
-from ascd.problem.lengths import length_of
-from ascd.problem.optimality import violation_of
-from ascd.problem.penalties.formulas import cost_size
-from ascd.problem.tuning import BESIDE_ZERO, LAST_PLACES
+from ascd.problem.arithmetic import length_of, lengths_of_blocks, violation_of
+from ascd.problem.penalties import cost_size, derivative_size
+from ascd.problem.tuning import LAST_PLACES
 
 NO_INDICES = np.empty(0, dtype=np.int64)
 
@@ -43,7 +42,40 @@ class Measured(NamedTuple):
     infeasible: float
 
 
-class CoordinateTerms:
+class Terms:
+    """What both kinds of sums share.
+
+    ``score`` has one number a block: positive where the block may violate optimality, infinite where it is free to
+    move.  ``margin`` is the rounding error of a scale below 1.
+    """
+
+    def __init__(self, penalty: Any, norm: Array, longest: int, margin: float) -> None:
+        self.penalty, self.norm, self.count, self.longest, self.margin = penalty, norm, norm.size, longest, margin
+        self.score = np.empty(self.count)
+
+    def cost(self, x: Array) -> float:
+        """Return Σ_b Ψ_b(x_b)."""
+        return self.cost_on(np.arange(self.count), x)
+
+    def gap_at_zero(self, x: Array) -> tuple[float, float]:
+        """Return the penalty's part of the gap at the dual point 0, and the size of its terms."""
+        zero = np.zeros(self.count)
+        return self.gap(x, np.zeros(x.shape), zero, np.arange(self.count), NO_INDICES, 1.0)
+
+    def shrunk(self, scale: float, margin: float = 0.0) -> float:
+        """Return a scale below 1 made smaller by the share ``margin``, and at least by its rounding error."""
+        return scale * (1.0 - max(margin, self.margin)) if scale < 1.0 else scale
+
+    def cost_on(self, blocks: Array, x: Array) -> float:
+        raise NotImplementedError
+
+    def gap(
+        self, x: Array, estimate: Array, radius: Array, listed: Array, fixed: Array, scale: float
+    ) -> tuple[float, float]:
+        raise NotImplementedError
+
+
+class CoordinateTerms(Terms):
     """Sums over a penalty by coordinate.
 
     Parameters
@@ -55,13 +87,8 @@ class CoordinateTerms:
     is_by_coordinate = True
 
     def __init__(self, penalty: Any, norm: Array) -> None:
-        self.penalty, self.norm, self.count = penalty, norm, norm.size
-        self.score, self._listed = np.empty(self.count), np.empty(self.count, dtype=np.int64)
-        self.longest = 1
-
-    def cost(self, x: Array) -> float:
-        """Return Σ_j Ψ_j(x_j)."""
-        return float(cost_of(self.penalty, np.arange(self.count), x.ravel()))
+        super().__init__(penalty, norm, 1, LAST_PLACES)
+        self._listed = np.empty(self.count, dtype=np.int64)
 
     def cost_on(self, blocks: Array, x: Array) -> float:
         """Return the cost of some coordinates with the values x of shape (len(blocks), 1)."""
@@ -72,10 +99,7 @@ class CoordinateTerms:
         return float(largest_violation(self.penalty, blocks, x.ravel(), gradient.ravel()))
 
     def screen(self, x: Array, estimate: Array, radius: Array) -> Array:
-        """Return the coordinates that are not surely at rest, and fill in ``score``.
-
-        A score is positive where the coordinate may violate optimality, infinite where it is free to move.
-        """
+        """Return the coordinates that are not surely at rest, and fill in ``score``."""
         given = (self.penalty, x.ravel(), estimate.ravel(), radius, self.norm, self.score)
         count = share_list(costs.COORDINATE * self.count, self._listed, screen_coordinates, *given)
         return self._listed[:count]
@@ -85,8 +109,7 @@ class CoordinateTerms:
         found = np.empty((4, parts_of(listed.size)))
         given = (self.penalty, x.ravel(), estimate.ravel(), radius, self.norm, listed, self.score, found)
         share(costs.COORDINATE * listed.size, found.shape[1], measure_coordinates, *given)
-        scale = float(found[0].min())
-        scale = scale * (1.0 - LAST_PLACES) if scale < 1.0 else scale
+        scale = self.shrunk(float(found[0].min()))
         return Measured(scale, float(found[1].max()), float(found[2].sum()), float(found[3].sum()))
 
     def quick_gap(self, x: Array, estimate: Array, radius: Array, listed: Array, scale: float) -> tuple[float, bool]:
@@ -96,7 +119,7 @@ class CoordinateTerms:
         share(costs.COORDINATE * listed.size, found.shape[1], quick_coordinate_gaps, *given)
         return float(found[0].sum()), not found[1].any()
 
-    def undecided(self, x: Array, estimate: Array, radius: Array, length: Array | None = None) -> Array:
+    def undecided(self, x: Array, estimate: Array, radius: Array) -> Array:
         """Return the coordinates that are not at rest for certain, rounding errors counted."""
         given = (self.penalty, x.ravel(), estimate.ravel(), radius)
         listed = np.empty(self.count, dtype=np.int64)
@@ -105,8 +128,7 @@ class CoordinateTerms:
 
     def scale(self, estimate: Array, radius: Array, listed: Array, margin: float) -> float:
         """Return the largest s in [0, 1] with all Ψ_j*(−s·u_j) finite, made smaller by the share ``margin``."""
-        scale = float(scale_of_coordinates(self.penalty, estimate.ravel(), radius, listed))
-        return scale * (1.0 - margin) if scale < 1.0 else scale
+        return self.shrunk(float(scale_of_coordinates(self.penalty, estimate.ravel(), radius, listed)), margin)
 
     def gap(
         self, x: Array, estimate: Array, radius: Array, listed: Array, fixed: Array, scale: float
@@ -117,11 +139,6 @@ class CoordinateTerms:
         """
         given = (self.penalty, x.ravel(), estimate.ravel(), radius)
         gap, size = gap_of_coordinates(*given, listed, fixed, scale)
-        return float(gap), float(size)
-
-    def gap_at_zero(self, x: Array) -> tuple[float, float]:
-        """Return the penalty's part of the gap at the dual point 0, and the size of its terms."""
-        gap, size = coordinate_gap_at_zero(self.penalty, x.ravel())
         return float(gap), float(size)
 
     def required(self, x: Array, estimate: Array, radius: Array, is_tight: bool, before: Array) -> tuple[Array, Array]:
@@ -138,8 +155,8 @@ class CoordinateTerms:
         return fixed, required[fixed, None]
 
 
-class BlockTerms:
-    """Sums over a penalty by block.
+class BlockTerms(Terms):
+    """Sums over a penalty by block; the methods are those of ``CoordinateTerms``.
 
     Parameters
     ----------
@@ -152,17 +169,13 @@ class BlockTerms:
     is_by_coordinate = False
 
     def __init__(self, penalty: Any, norm: Array, ends: Array, outputs: int) -> None:
-        self.penalty, self.norm, self.ends, self.count, self.outputs = penalty, norm, ends, norm.size, outputs
-        self.longest = int(np.diff(ends).max())
-        self.score, self._room = np.empty(self.count), np.empty(self.longest)
+        longest = int(np.diff(ends).max())
+        super().__init__(penalty, norm, longest, (2.0 * longest + 16.0) * UNIT)
+        self.ends, self.outputs, self._room = ends, outputs, np.empty(longest)
         self.is_free = unpenalised(penalty, ends)
         self.free = np.flatnonzero(self.is_free)
-        # lengths of blocks are sums with rounding errors
-        shrink = 1.0 - (self.longest + 16.0) * UNIT
-        self.rest_radius = penalty.resting_radii() * shrink if hasattr(penalty, "resting_radii") else None
-
-    def cost(self, x: Array) -> float:
-        return float(cost_of_blocks(self.penalty, x.ravel(), self.ends, np.arange(self.count)))
+        #: the length of a gradient up to which a block of zeros rests, None where that is not known
+        self.rest_radius = penalty.resting_radii() if hasattr(penalty, "resting_radii") else None
 
     def cost_on(self, blocks: Array, x: Array) -> float:
         return float(cost_of_rows(self.penalty, blocks, self.ends, x.ravel()))
@@ -170,77 +183,52 @@ class BlockTerms:
     def violation_on(self, blocks: Array, x: Array, gradient: Array) -> float:
         return float(largest_distance(self.penalty, blocks, self.ends, x.ravel(), gradient.ravel()))
 
-    def _may_move(self, x: Array, length: Array, radius: Array) -> Array:
-        """Return the blocks that are not zero, or whose gradient may be long."""
-        if self.rest_radius is None:
-            return np.arange(self.count)
-        moved = np.logical_or.reduceat(x.ravel() != 0.0, self.ends[:-1])
-        with np.errstate(invalid="ignore"):
-            return np.flatnonzero(moved | ~(length + radius <= self.rest_radius))
-
     def screen(self, x: Array, estimate: Array, radius: Array) -> Array:
         listed = self.undecided(x, estimate, radius)
         self.score[:] = -1.0
-        given = (self.penalty, x.ravel(), estimate.ravel(), radius, self.norm, self.ends)
-        score_blocks(*given, listed, self.score)
+        score_blocks(*self._given(x, estimate, radius), self.norm, listed, self.score)
         return listed
 
     def measure(self, x: Array, estimate: Array, radius: Array, listed: Array) -> Measured:
-        given = (self.penalty, x.ravel(), estimate.ravel(), radius, self.norm, self.ends)
-        found = measure_blocks(*given, listed, self._room, self.score)
-        scale = float(found[0])
-        scale = scale * (1.0 - (2.0 * self.longest + 16.0) * UNIT) if scale < 1.0 else scale
-        return Measured(scale, float(found[1]), float(found[2]), float(found[3]))
+        found = measure_blocks(*self._given(x, estimate, radius), self.norm, listed, self._room, self.score)
+        scale, violation, cost, infeasible = map(float, found)
+        return Measured(self.shrunk(scale), violation, cost, infeasible)
 
     def quick_gap(self, x: Array, estimate: Array, radius: Array, listed: Array, scale: float) -> tuple[float, bool]:
-        gap, _ = gap_of_blocks(
-            self.penalty,
-            x.ravel(),
-            estimate.ravel(),
-            radius,
-            self.ends,
-            listed[~self.is_free[listed]],
-            scale,
-            self._room,
-        )
-        return float(gap), math.isfinite(gap)
+        gap, _ = self.gap(x, estimate, radius, listed[~self.is_free[listed]], NO_INDICES, scale)
+        return gap, math.isfinite(gap)
 
-    def undecided(self, x: Array, estimate: Array, radius: Array, length: Array | None = None) -> Array:
-        if length is None:
-            length = np.empty(self.count)
-            lengths_of(estimate.ravel(), self.ends, length)
-            length *= 1.0 + (self.longest + 8.0) * UNIT
-        blocks = self._may_move(x, length, radius)
+    def undecided(self, x: Array, estimate: Array, radius: Array) -> Array:
+        blocks = np.arange(self.count)
+        if self.rest_radius is not None:  # those that are not zero, or whose gradient may be long
+            longest = lengths_of_blocks(estimate, self.ends) * (1.0 + self.margin) + radius
+            moved = np.logical_or.reduceat(x.ravel() != 0.0, self.ends[:-1])
+            with np.errstate(invalid="ignore"):
+                blocks = np.flatnonzero(moved | ~(longest <= self.rest_radius * (1.0 - self.margin)))
         listed = np.empty(blocks.size + 1, dtype=np.int64)
-        given = (self.penalty, x.ravel(), estimate.ravel(), radius, self.ends)
-        return listed[: list_undecided_blocks(*given, blocks, self._room, listed)]
+        return listed[: list_undecided_blocks(*self._given(x, estimate, radius), blocks, self._room, listed)]
 
     def scale(self, estimate: Array, radius: Array, listed: Array, margin: float) -> float:
-        scale = float(scale_of_blocks(self.penalty, estimate.ravel(), radius, self.ends, listed, self._room))
-        margin = max(margin, (2.0 * self.longest + 16.0) * UNIT)
-        return scale * (1.0 - margin) if scale < 1.0 else scale
+        found = scale_of_blocks(self.penalty, estimate.ravel(), radius, self.ends, listed, self._room)
+        return self.shrunk(float(found), margin)
 
     def gap(
         self, x: Array, estimate: Array, radius: Array, listed: Array, fixed: Array, scale: float
     ) -> tuple[float, float]:
-        gap, size = gap_of_blocks(
-            self.penalty, x.ravel(), estimate.ravel(), radius, self.ends, listed, scale, self._room
-        )
+        gap, size = gap_of_blocks(*self._given(x, estimate, radius), listed, scale, self._room)
         if fixed.size:  # unpenalised blocks, whose products are exactly 0
             zero = np.zeros(x.size)
-            more, larger = gap_of_blocks(
-                self.penalty, x.ravel(), zero, zero[: self.count], self.ends, fixed, 1.0, self._room
-            )
+            more, larger = gap_of_blocks(*self._given(x, zero, zero[: self.count]), fixed, 1.0, self._room)
             gap, size = gap + more, size + larger
         return float(gap), float(size)
-
-    def gap_at_zero(self, x: Array) -> tuple[float, float]:
-        zero = np.zeros(self.count)
-        return self.gap(x, np.zeros(x.shape), zero, self._may_move(x, zero, zero), NO_INDICES, 1.0)
 
     def required(self, x: Array, estimate: Array, radius: Array, is_tight: bool, before: Array) -> tuple[Array, Array]:
         columns = int(np.diff(self.ends)[self.free].sum()) // self.outputs
         return self.free, np.zeros((columns, self.outputs))
+
+    def _given(self, x: Array, estimate: Array, radius: Array) -> tuple[Any, ...]:
+        """Return the first arguments of compiled sums over blocks."""
+        return self.penalty, x.ravel(), estimate.ravel(), radius, self.ends
 
 
 def parts_of(count: int) -> int:
@@ -268,24 +256,6 @@ def term_between(penalty: Any, x: float, j: int, left: float, right: float) -> f
     """Return the largest term for u_j in [left, right]: it is convex in u_j, so it is that of an end."""
     term = gap_term(penalty, x, j, left)
     return max(term, gap_term(penalty, x, j, right)) if right > left else term
-
-
-@helper
-def derivative_size(penalty: Any, x: float, j: int) -> float:
-    """Return the sum of the sizes of what the derivative of Ψ_j at x is made of, which may cancel.
-
-    At zero only where Ψ_j(0) = 0: else values beside zero say nothing of the derivative.
-    """
-    if x != 0.0:
-        size = cost_size(penalty, x, j) / abs(x)
-        return size if size < math.inf else 0.0
-    size = 0.0
-    if penalty.cost(0.0, j) != 0.0:
-        return size
-    for beside in (BESIDE_ZERO, -BESIDE_ZERO):
-        cost = cost_size(penalty, beside, j)
-        size = max(size, cost / BESIDE_ZERO) if cost < math.inf else size
-    return size
 
 
 @helper
@@ -501,16 +471,6 @@ def term_and_size(penalty: Any, x: float, j: int, left: float, right: float) -> 
 
 
 @kernel
-def coordinate_gap_at_zero(penalty: Any, x: Array) -> tuple[float, float]:
-    """Return the sum of all terms for products of 0, and the sum of the sizes of their parts."""
-    gap, size = 0.0, 0.0
-    for j in range(x.size):
-        gap += positive_part(largest_term(penalty, x[j], j, 0.0, 0.0))
-        size += cost_size(penalty, x[j], j) + abs(penalty.cost_conjugate(0.0, j))
-    return gap, size
-
-
-@kernel
 def required_products(
     penalty: Any, x: Array, estimate: Array, radius: Array, is_tight: bool, required: Array, start: int, stop: int
 ) -> None:
@@ -550,16 +510,6 @@ def penalty_conjugates(penalty: Any, products: Array, out: Array) -> None:
 
 
 @kernel
-def cost_of_blocks(penalty: Any, x: Array, ends: Array, blocks: Array) -> float:
-    """Return Σ Ψ_b(x_b) over some blocks of the whole vector x."""
-    total = 0.0
-    for i in range(blocks.size):
-        b = wide(blocks[i])
-        total += penalty.block_cost(x[ends[b] : ends[b + 1]], b)
-    return total
-
-
-@kernel
 def cost_of_rows(penalty: Any, blocks: Array, ends: Array, x: Array) -> float:
     """Return Σ Ψ_b over some blocks, whose coefficients stand one after the other in x."""
     total, first = 0.0, 0
@@ -594,7 +544,7 @@ def is_zero(x: Array) -> bool:
 
 @kernel
 def score_blocks(
-    penalty: Any, x: Array, g: Array, radius: Array, norm: Array, ends: Array, listed: Array, score: Array
+    penalty: Any, x: Array, g: Array, radius: Array, ends: Array, norm: Array, listed: Array, score: Array
 ) -> None:
     """Fill in how far blocks may be from optimality, over their norm; infinite for those that are not zero."""
     for i in range(listed.size):
@@ -609,7 +559,7 @@ def score_blocks(
 
 @kernel
 def measure_blocks(
-    penalty: Any, x: Array, g: Array, radius: Array, norm: Array, ends: Array, listed: Array, room: Array, score: Array
+    penalty: Any, x: Array, g: Array, radius: Array, ends: Array, norm: Array, listed: Array, room: Array, score: Array
 ) -> tuple[float, float, float, float]:
     """Return the fields of a ``Measured`` for the listed blocks."""
     scale, steepest, cost, infeasible = 1.0, 0.0, 0.0, 0.0
@@ -704,10 +654,3 @@ def find_unscaled(penalty: Any, ends: Array, vector: Array, out: Array) -> None:
     """Fill in which blocks allow no multiple of the vector."""
     for b in range(ends.size - 1):
         out[b] = penalty.block_scale(vector[: ends[b + 1] - ends[b]], 0.0, b) <= 0.0
-
-
-@kernel
-def lengths_of(g: Array, ends: Array, out: Array) -> None:
-    """Fill in ‖g_b‖ for all blocks."""
-    for b in range(ends.size - 1):
-        out[b] = length_of(g[ends[b] : ends[b + 1]])

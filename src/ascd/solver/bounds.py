@@ -23,9 +23,8 @@ from ascd._core.checks import Array
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
-from ascd.problem.lengths import length_of
-from ascd.problem.optimality import inverse_square, length_across, share_along, width_across
-from ascd.problem.products import products
+from ascd.problem.arithmetic import inverse_square, length_across, length_of, share_along, width_across
+from ascd.problem.groups import products
 from ascd.problem.tuning import SAMPLES_A_PART, SQUARE_ROUNDING
 from ascd.solver import tuning
 

@@ -91,7 +91,7 @@ class OptimalityCheck:
         if is_certified_next and is_certain:
             gap = math.inf
         else:
-            gap += state.loss.quick_gap(seen.predictor, seen.raw_gradient, found.scale)
+            gap += state.loss.gap(seen.predictor, seen.raw_gradient, np.empty(0), found.scale)
         first_order = math.inf if is_certain else gap
         self.report = Report(float(seen.value + found.cost), gap, found.violation, is_certain, first_order)
 

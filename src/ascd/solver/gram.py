@@ -17,7 +17,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import kernel
 from ascd.matrix.base import Matrix
-from ascd.problem.losses.softmax import solve_singular
+from ascd.problem.softmax import solve_singular
 
 
 class GramMatrix:

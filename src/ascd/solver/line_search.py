@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.problem.losses import Curvature
-from ascd.problem.products import nonzero_rows
+from ascd.problem.groups import nonzero_rows
+from ascd.problem.samples import Curvature
 from ascd.solver import tuning
 from ascd.solver.state import Evaluation, State
 from ascd.solver.working_set import WorkingSet

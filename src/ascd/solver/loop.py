@@ -22,8 +22,8 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.timing import Stopwatch
 from ascd.problem.certificate import Products, certify
+from ascd.problem.groups import products
 from ascd.problem.penalties import is_held
-from ascd.problem.products import products
 from ascd.results.limits import Limits, has_no_minimum
 from ascd.results.solution import Status
 from ascd.solver import tuning

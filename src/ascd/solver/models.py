@@ -23,9 +23,9 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd.matrix.base import Matrix, as_block
 from ascd.matrix.columns import add_columns
-from ascd.problem.losses import Curvature
-from ascd.problem.losses.softmax import constant_step
-from ascd.problem.products import add, products
+from ascd.problem.groups import add, products
+from ascd.problem.samples import Curvature
+from ascd.problem.softmax import constant_step
 from ascd.solver import tuning
 from ascd.solver.gram import GramMatrix
 from ascd.solver.newton import (

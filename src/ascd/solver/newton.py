@@ -31,8 +31,8 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, wide
 from ascd._core.threads import library_helps
-from ascd.problem.lengths import length_of
-from ascd.problem.losses import Curvature
+from ascd.problem.arithmetic import length_of
+from ascd.problem.samples import Curvature
 from ascd.solver import tuning
 from ascd.solver.gram import without_constants
 from ascd.solver.working_set import BlockLayout

@@ -30,11 +30,10 @@ from ascd._core.jit import helper, kernel
 from ascd._core.threads import as_n_jobs, quiet
 from ascd._core.timing import Stopwatch
 from ascd.matrix.base import DataGone
-from ascd.problem.penalties import as_penalty
-from ascd.problem.penalties.entrywise import Entrywise
+from ascd.problem.block_penalties import Entrywise
+from ascd.problem.groups import nonzero_rows
+from ascd.problem.penalties import as_penalty, check_bounded
 from ascd.problem.problem import Problem
-from ascd.problem.products import nonzero_rows
-from ascd.problem.recession import check_bounded
 from ascd.problem.terms import score_blocks, subgradients
 from ascd.problem.tuning import LAST_PLACES
 from ascd.protocols import Penalty
@@ -111,8 +110,7 @@ def path(
         if problem.is_by_coordinate:
             needed = "given" if alphas is None else "smaller"
             _check_largest(penalty, float(factors.max()), problem.n_features, needed)
-            smallest = penalty.scaled(float(factors.min()))
-            check_bounded(problem.design, problem.parts._replace(penalty=smallest), intercept)
+            check_bounded(penalty.scaled(float(factors.min())), problem.norm)
         walk = _Walk(solver, penalty, reference, tol, limits, stopwatch)
         watch = Recorder(solver, callback, lambda *_: None, stopwatch)
         status = walk.along(factors, stop_early, watch, show)
@@ -245,7 +243,7 @@ def _block_alpha(solver: Solver, penalty: Any) -> float:
     zero, no_radius, norm = np.zeros(gradient.size), np.zeros(distance.size), np.ones(distance.size)
 
     def largest(factor: float) -> float:
-        score_blocks(penalty.scaled(factor), zero, gradient, no_radius, norm, problem.ends, blocks, distance)
+        score_blocks(penalty.scaled(factor), zero, gradient, no_radius, problem.ends, norm, blocks, distance)
         return float(distance[blocks].max(initial=0.0))
 
     largest(tuning.WIDEST_ALPHA)

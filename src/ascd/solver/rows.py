@@ -32,9 +32,9 @@ from ascd._core.contracts import users_part
 from ascd._core.timing import Stopwatch
 from ascd.matrix.chunked import Moments, TallChunks, add_moments, moments
 from ascd.problem.certificate import certify_from_sums
-from ascd.problem.dual import dual_length, gaps_of_samples, unweighted
-from ascd.problem.losses.shifted import Sample, Shifted
-from ascd.problem.samples import evaluate_samples
+from ascd.problem.dual import dual_length, unweighted
+from ascd.problem.losses import Sample, Shifted
+from ascd.problem.samples import evaluate_samples, gaps_of_samples
 from ascd.problem.terms import subgradients
 from ascd.results.limits import Limits
 from ascd.results.solution import Status

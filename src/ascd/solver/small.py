@@ -20,14 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.jit import helper, kernel, optional_method, wide
+from ascd._core.jit import helper, kernel, wide
 from ascd.matrix.base import as_block
 from ascd.matrix.columns import clear, dot, scatter
 from ascd.matrix.dense import Local
-from ascd.problem.lengths import norm
-from ascd.problem.losses import Curvature
-from ascd.problem.optimality import violation_of
-from ascd.problem.samples import begin_search, best_constant, fill_gradients, quick_sample_gap
+from ascd.problem.arithmetic import norm, violation_of
+from ascd.problem.penalties import piece
+from ascd.problem.samples import Curvature, begin_search, best_constant, fill_gradients, sample_gap
 from ascd.problem.terms import positive_part, term_between
 from ascd.solver.state import Evaluation, State
 from ascd.solver.sweeps import fill_curvatures, positive, rooms_for_past, sweep_blocks
@@ -114,7 +113,7 @@ def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
     state.reads += n
     now = state.terms.measure(x, gradient, radius, blocks)
     gap = state.terms.quick_gap(x, gradient, radius, blocks, now.scale)[0] + now.infeasible
-    gap += state.loss.quick_gap(seen.predictor, seen.raw_gradient, now.scale)
+    gap += state.loss.gap(seen.predictor, seen.raw_gradient, np.empty(0), now.scale)
     if gap <= tolerance:
         return Found(0, n, seen.value, now.cost, now.violation, gap), gradient
     weight, means = np.ascontiguousarray(seen.curvature.own[:, 0]), np.zeros(n)
@@ -151,12 +150,6 @@ def make_room(n: int, d: int) -> tuple[Array, ...]:
     return *whole, by_column, by_sample, np.empty((most, most + 1)), np.empty((most + 3, most)), search
 
 
-@optional_method
-def piece(penalty: Any, x: float, j: int) -> tuple[float, float, float]:
-    """Curvature and ends of the interval around x on which a penalty is quadratic; none where it does not say."""
-    return 0.0, x, x
-
-
 @helper
 def measure(
     sample: Any, loss: Any, penalty: Any, norm: Array, x: Array, products: Array, predictor: Array, gradient: Array
@@ -179,7 +172,7 @@ def measure(
         j = wide(number)
         term = term_between(penalty, x[j], j, scale * products[j], scale * products[j])
         gap += positive_part(term) if term < math.inf else 0.0
-    return cost, worst, gap + quick_sample_gap(sample, loss, predictor, gradient, scale, 0, predictor.size)
+    return cost, worst, gap + sample_gap(sample, loss, predictor, gradient, gradient[:0], scale, 0, predictor.size)
 
 
 @helper

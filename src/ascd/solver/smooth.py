@@ -31,9 +31,9 @@ from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
 from ascd._core.checks import Array
 from ascd.matrix.base import as_block
-from ascd.problem.penalties.blocks import BlockNorm
+from ascd.problem.block_penalties import BlockNorm
+from ascd.problem.groups import add, products
 from ascd.problem.problem import Problem
-from ascd.problem.products import add, products
 from ascd.solver import tuning
 from ascd.solver.state import State
 

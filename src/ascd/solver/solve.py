@@ -15,7 +15,6 @@ from ascd._core.timing import Stopwatch
 from ascd.matrix.base import DataGone
 from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
-from ascd.problem.recession import check_bounded
 from ascd.problem.tuning import SAMPLES_A_PART
 from ascd.results.limits import Limits, as_limits, tell_of_loss
 from ascd.results.progress import Round, progress_bar, tell_onlooker
@@ -85,8 +84,6 @@ def solve(
     tol, threads = as_number(tol, "tol", low=0.0), as_n_jobs(n_jobs)
     intercept = as_flag(intercept, "intercept")
     x, constant = as_start(problem, x0, intercept), as_constant(problem, intercept0, intercept)
-    if intercept and problem.is_by_coordinate:
-        check_bounded(problem.design, problem.parts, intercept=True)
     is_cold = x0 is None and intercept0 is None and callback is None
     start = Start(x, intercept, constant)
     in_box = is_cold and not progress and not intercept and is_for_descent(problem, tol, limits)

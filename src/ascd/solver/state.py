@@ -14,7 +14,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.problem.certificate import Point
-from ascd.problem.products import add, nonzero_rows
+from ascd.problem.groups import add, nonzero_rows
 from ascd.problem.terms import BlockTerms, CoordinateTerms
 from ascd.solver import tuning
 

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.problem.lengths import norm
-from ascd.problem.losses import Curvature
+from ascd.problem.arithmetic import norm
+from ascd.problem.samples import Curvature
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
 from ascd.solver.device import DeviceModel, minimise_refined

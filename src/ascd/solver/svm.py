@@ -43,9 +43,9 @@ from ascd._core.checks import Array, as_design, as_finite_vector, as_number, unk
 from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.columns import dot
 from ascd.matrix.dense import Local, LocalDense
+from ascd.problem.arithmetic import violation_of
 from ascd.problem.certificate import gap_of_gradient
-from ascd.problem.losses.formulas import apart, check_signs, product_up
-from ascd.problem.optimality import violation_of
+from ascd.problem.losses import apart, check_signs, product_up
 from ascd.problem.penalties import Box
 from ascd.problem.problem import Problem
 from ascd.problem.tuning import DOMAIN_ROUNDING

@@ -27,7 +27,7 @@ from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.base import Matrix, as_block
 from ascd.matrix.columns import dot, weighted_square
-from ascd.problem.optimality import violation_of
+from ascd.problem.arithmetic import violation_of
 from ascd.solver import tuning
 from ascd.solver.tuning import (
     ABOVE_HALF,

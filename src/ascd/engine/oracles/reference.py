@@ -37,7 +37,7 @@ from ascd._core.jit import helper
 from ascd.engine.intervals import EPSILON, STEP_LENGTH
 from ascd.engine.tuning import LITTLE_PATIENCE, MUCH_PATIENCE
 from ascd.matrix.columns import fill_squares
-from ascd.problem.optimality import inverse_square, length_across, share_along, width_across
+from ascd.problem.arithmetic import inverse_square, length_across, share_along, width_across
 from ascd.problem.tuning import SQUARE_ROUNDING
 
 #: Rows of ``Referenced.account``: ‖v_ref‖², G at the last measurement, reads at and moves since the refresh, entries

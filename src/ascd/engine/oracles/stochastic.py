@@ -45,7 +45,7 @@ from ascd.engine.intervals import INFLATION
 from ascd.engine.tuning import FEWEST_ROWS, LEAST_FAILURE, LITTLE_PATIENCE, SUM_ROUNDING
 from ascd.matrix.columns import fill_squares
 from ascd.matrix.sparse import CSC, as_rows
-from ascd.problem.optimality import has_digits
+from ascd.problem.arithmetic import has_digits
 
 #: Rows of ``Sampled.account``: samples drawn, G + ε and the sum of the radii after the last one, reads then, moves
 #: since the anchor, reads that waste is counted from, empty intersections.

@@ -28,20 +28,12 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, wide
 from ascd._core.threads import share
+from ascd.matrix import costs
 from ascd.matrix.base import Matrix
 from ascd.matrix.columns import UNIT
-from ascd.problem.lengths import norm, row_lengths
-from ascd.problem.losses.curvature import Curvature
-from ascd.problem.tuning import (
-    BALANCED,
-    LARGEST_SHARE,
-    LEAST_ORDINARY,
-    LONGEST_CONSTANT_STEP,
-    MOST_BALANCING_STEPS,
-    SMALLEST_SHARE,
-    SOFTMAX_ENTRY,
-    UNDERFLOW,
-)
+from ascd.problem.arithmetic import lengths_of_blocks, norm
+from ascd.problem.samples import Curvature
+from ascd.problem.tuning import BALANCED, LEAST_ORDINARY, SMALLEST_SHARE, UNDERFLOW
 
 
 class Softmax:
@@ -62,9 +54,8 @@ class Softmax:
     def _evaluate(self, Z: Array) -> tuple[float, Array, Curvature]:
         gradient, own, shared = np.empty((3, *Z.shape))
         losses, most = np.empty((2, self.labels.size))
-        cost = SOFTMAX_ENTRY * Z.size
         given = (Z, self.labels, self.weight, gradient, losses, own, shared, most)
-        share(cost, self.labels.size, fill_softmax, *given)
+        share(costs.CURVED_SAMPLE * Z.size, self.labels.size, fill_softmax, *given)
         return float(losses.sum()), gradient, Curvature(own, shared, most)
 
     def value_and_gradient(self, Z: Array) -> tuple[float, Array]:
@@ -80,7 +71,7 @@ class Softmax:
                 shift = np.log(counts) - np.log(counts).mean()
                 Z += shift
         value, gradient, curvature = self._evaluate(Z)
-        for _ in range(MOST_BALANCING_STEPS):
+        for _ in range(50):
             sums = gradient.sum(axis=0)
             if np.abs(sums).max() <= BALANCED * float(np.abs(gradient).sum()):
                 break
@@ -106,12 +97,10 @@ class Softmax:
 
     def gap(self, Z: Array, dual: Array, reach: Array, scale: float) -> float:
         """Return the Kullback–Leibler divergences at scale·gradient, the largest within shares ``reach`` of it."""
-        terms, cost = np.empty(self.labels.size), SOFTMAX_ENTRY * Z.size
-        share(cost, terms.size, fill_gaps, Z, self.labels, self.weight, reach, scale, np.empty(Z.shape), terms)
+        terms = np.empty(self.labels.size)
+        given = (Z, self.labels, self.weight, reach, scale, np.empty(Z.shape), terms)
+        share(costs.CURVED_SAMPLE * Z.size, terms.size, fill_gaps, *given)
         return float(terms.sum())
-
-    def quick_gap(self, Z: Array, gradient: Array, scale: float) -> float:
-        return self.gap(Z, gradient, np.empty(0), scale)
 
     def own_curvature(self, seen: Any, t: int) -> Array:
         """Return s·p(1 − p) of one class, from raw gradients s·p or s·(1 − p): p − p² would cancel."""
@@ -145,30 +134,30 @@ class SoftmaxDual:
             missed = misses[-1] + part @ size
             part = part + 2.1 * largest_solution(loss._total(self.point.curvature), missed, loss.weight.size)
         counted = loss.counted
-        if not np.max(part[counted], initial=0.0) <= LARGEST_SHARE:
+        if not np.max(part[counted], initial=0.0) <= 0.25:  # else it may leave the simplex
             return part, math.inf
-        lengths = part[counted] * row_lengths(size[counted]) / np.sqrt(loss.weight[counted])
+        rows = lengths_of_blocks(size[counted], np.arange(0, size[counted].size + 1, loss.n_outputs))
+        lengths = part[counted] * rows / np.sqrt(loss.weight[counted])
         return part, norm(lengths) * (1.0 + 1e-9)
 
 
-def constant_step(matrix: Array, slopes: Array) -> Array:
-    """Newton's step for the constants, no longer than makes sense.
+def constant_step(matrix: Array, gradient: Array) -> Array:
+    """Return Newton's step for the intercepts, of length 1000 at most: exp(−1000) is 0 already.
 
-    Where probabilities are 0 or 1 up to rounding, slopes and curvatures are rounding errors, and so is their quotient.
+    Where probabilities are 0 or 1 up to rounding, gradient, curvatures and their quotient are rounding errors.
     """
-    step = -solve_singular(matrix, slopes[:, None])[:, 0]
+    step = -solve_singular(matrix, gradient[:, None])[:, 0]
     largest = float(np.abs(step).max())
     if not math.isfinite(largest):
         return np.zeros(step.size)
-    return step * min(1.0, LONGEST_CONSTANT_STEP / largest) if largest > 0.0 else step
+    return step * min(1.0, 1e3 / largest) if largest > 0.0 else step
 
 
 def solve_singular(matrix: Array, right: Array) -> Array:
-    """The solutions that sum to 0, one a column of the right side; the vector of ones is in the null space.
+    """Return the solutions that sum to 0, one a column of the right side; the vector of ones is in the null space.
 
-    The entry with the largest diagonal is held at 0 first, and the others are measured in units of their own: classes
-    may differ in weight by many orders of magnitude.  One that no sample belongs to may have next to none: it has no
-    unit of its own then, and stays where it is.
+    The entry with the largest diagonal is 0 first, and the others are scaled to a diagonal of 1: classes may differ in
+    weight by many orders of magnitude.  A class that no sample belongs to, of next to no weight, is not scaled.
     """
     if not (np.isfinite(matrix).all() and np.isfinite(right).all()):
         return np.full(right.shape, np.nan)
@@ -183,7 +172,7 @@ def solve_singular(matrix: Array, right: Array) -> Array:
 
 
 def largest_solution(matrix: Array, size: Array, terms: int) -> float:
-    """max|a| at most, for Ma = r with |r| ≤ size, r summing to 0, M's rows too, and one entry of a 0.
+    """Return max|a| at most, for Ma = r with |r| ≤ size, r and M's rows summing to 0, and one entry of a 0.
 
     With B nearly the inverse of M without that row and column and E = I − MB, M⁻¹ = B(I − E)⁻¹.
     """
@@ -203,7 +192,7 @@ def largest_solution(matrix: Array, size: Array, terms: int) -> float:
 
 @helper
 def fill_shares(z: Array, y: int, shares: Array) -> tuple[float, float]:
-    """Probabilities of one sample; its loss, and 1 − p_y as the sum of the others: exact where p_y is near 1."""
+    """Fill in the probabilities of one sample; return its loss, and 1 − p_y as a sum: exact where p_y is near 1."""
     most, others = -math.inf, 0.0
     for t in range(z.size):
         most = max(most, z[t])
@@ -244,7 +233,7 @@ def fill_gaps(
     z: Array, labels: Array, weight: Array, reach: Array, scale: float, shares: Array, terms: Array, start: int,
     stop: int,
 ) -> None:  # fmt: skip
-    """Divergences KL(q ‖ p) at most, with what rounding and the reach add to them."""
+    """Fill in the divergences KL(q ‖ p) at most, with what rounding and the reach add to them."""
     below = math.log(scale) if scale > 0.0 else 0.0
     for number in range(start, stop):
         k = wide(number)
@@ -258,7 +247,7 @@ def fill_gaps(
 
 @helper
 def error_of(z: Array) -> float:
-    """Relative errors of the probabilities: of z − max z in the exponent, of exp, their sum and the quotient."""
+    """Return the relative error of the probabilities: of z − max z in the exponent, exp, their sum and the quotient."""
     least, most = math.inf, -math.inf
     for t in range(z.size):
         least, most = min(least, z[t]), max(most, z[t])
@@ -269,7 +258,7 @@ def error_of(z: Array) -> float:
 def largest_divergence(
     own: float, others: float, loss: float, scale: float, below: float, error: float, reach: float
 ) -> float:
-    """Of one sample; ``below`` is log(scale), 0 for a scale of 0."""
+    """Return KL(q ‖ p) of one sample, at most; ``below`` is log(scale), 0 for a scale of 0."""
     joined = own + (1.0 - scale) * others
     if own > 0.5:
         ratio, lost = math.log1p((1.0 - scale) * others / own), 0.0

@@ -20,7 +20,7 @@ above l1, where only non-negative coefficients are allowed),
     Ψ_b(x) = l1_b·‖x‖₁ + group_b·‖x‖ + ½·ridge_b·‖x‖²,      Ψ_b*(u) = max(0, ‖soft(u)‖ − group_b)²/(2·ridge_b),
 
 which for ridge_b = 0 is the indicator of ‖soft(u)‖ ≤ group_b.  The norm of soft(u) is 1-Lipschitz, so over a ball
-around u it grows by the radius at most.
+around u it grows by the radius at most.  ``Entrywise`` applies a penalty by coordinate to all entries of a row.
 """
 
 from __future__ import annotations
@@ -33,9 +33,44 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array, as_number, as_parameter
+from ascd._core.jit import helper, kernel
+from ascd.problem.arithmetic import keeps_digits, length_of, violation_of
 from ascd.problem.groups import Groups
-from ascd.problem.lengths import away_at, beyond, keeps_digits, largest_entry, length_beyond, length_of
-from ascd.problem.tuning import SCALE_HALVINGS
+from ascd.problem.penalties import cost_size, derivative_size, piece
+from ascd.problem.tuning import LAST_PLACES
+
+
+@helper
+def beyond(u: float, threshold: float, positive: bool) -> float:
+    """Return soft(u)."""
+    if u > threshold:
+        return u - threshold
+    return u + threshold if u < -threshold and not positive else 0.0
+
+
+@helper
+def length_beyond(u: Array, scale: float, threshold: float, positive: bool) -> float:
+    """Return ‖soft(scale·u)‖."""
+    total, most = 0.0, 0.0
+    for i in range(u.size):
+        part = beyond(scale * u[i], threshold, positive)
+        total += part * part
+        most = max(most, abs(part))
+    if keeps_digits(total, most):
+        return math.sqrt(total)
+    length = 0.0
+    for i in range(u.size):
+        length = math.hypot(length, beyond(scale * u[i], threshold, positive))
+    return length
+
+
+@helper
+def largest_entry(u: Array, positive: bool) -> float:
+    """Return the largest |u_i|, or the largest u_i where only non-negative coefficients are allowed."""
+    most = 0.0
+    for i in range(u.size):
+        most = max(most, u[i] if positive else abs(u[i]))
+    return most
 
 
 class BlockNorm(NamedTuple):
@@ -67,21 +102,18 @@ class BlockNorm(NamedTuple):
         group, l1, ridge, length = self.group[b], self.l1[b], self.ridge[b], length_of(x)
         if length == 0.0:
             return max(0.0, length_beyond(g, -1.0, l1, self.positive) - group)
-        total, most = 0.0, 0.0
-        for i in range(x.size):
-            away = away_at(x[i], g[i], length, group, l1, ridge, self.positive)
-            total += away * away
-            most = max(most, abs(away))
-        if keeps_digits(total, most):
-            return math.sqrt(total)
         distance = 0.0
         for i in range(x.size):
-            distance = math.hypot(distance, away_at(x[i], g[i], length, group, l1, ridge, self.positive))
+            if x[i] != 0.0:
+                away = g[i] + group * (x[i] / length) + ridge * x[i] + math.copysign(l1, x[i])
+            else:
+                away = beyond(-g[i], l1, self.positive)
+            distance = math.hypot(distance, away)
         return distance
 
     def block_conjugate(self, u: Array, radius: float, b: int) -> float:
         over = length_beyond(u, 1.0, self.l1[b], self.positive) + radius - self.group[b]
-        is_inside = self.group[b] == 0.0 and largest_entry(u, 1.0, self.positive) + radius <= self.l1[b]
+        is_inside = self.group[b] == 0.0 and largest_entry(u, self.positive) + radius <= self.l1[b]
         if over <= 0.0 or is_inside:
             return 0.0
         if self.ridge[b] == 0.0:
@@ -93,11 +125,11 @@ class BlockNorm(NamedTuple):
         if self.block_conjugate(u, radius, b) < math.inf:
             return 1.0
         if self.group[b] == 0.0:
-            return self.l1[b] / (largest_entry(u, 1.0, self.positive) + radius)
+            return self.l1[b] / (largest_entry(u, self.positive) + radius)
         if self.l1[b] == 0.0:
             return self.group[b] / (length_beyond(u, 1.0, 0.0, self.positive) + radius)
         # soft(s·u) is no longer than s·u and no shorter than that without l1·√size; at l1/max|u| it is 0
-        length, most = length_beyond(u, 1.0, 0.0, self.positive), largest_entry(u, 1.0, self.positive)
+        length, most = length_beyond(u, 1.0, 0.0, self.positive), largest_entry(u, self.positive)
         low = self.group[b] / (length + radius)
         if not length > 0.0:
             return low
@@ -105,7 +137,7 @@ class BlockNorm(NamedTuple):
         if self.l1[b] / most * radius <= self.group[b]:
             low = max(low, (1.0 - 1e-15) * self.l1[b] / most)
         low = min(low, high)
-        for _ in range(SCALE_HALVINGS):
+        for _ in range(60):  # all digits of a float64 and some more
             middle = 0.5 * (low + high)
             if length_beyond(u, middle, self.l1[b], self.positive) + middle * radius <= self.group[b]:
                 low = middle
@@ -233,7 +265,7 @@ class L21:
 
 
 def block_norm(groups: Groups, weights: Any, group: float, l1: float, ridge: Any, positive: bool) -> BlockNorm:
-    """One number a block of each strength."""
+    """Return the compiled penalty with one number a block of each strength."""
     count = groups.count
     if isinstance(weights, str):
         if weights != "sqrt":
@@ -254,5 +286,100 @@ def block_norm(groups: Groups, weights: Any, group: float, l1: float, ridge: Any
 
 
 def as_strength(value: Any, name: str) -> float:
-    """Finite, so that zero coefficients cost nothing: 0·inf is nan."""
+    """Return a finite number that is not negative: 0·inf is nan."""
     return as_number(value, name, low=0.0, high=sys.float_info.max)
+
+
+class Entrywise(NamedTuple):
+    """A penalty by coordinate for ``n_columns`` columns, applied to every entry of their rows of coefficients.
+
+    A block is one column with its T outputs: Ψ_b(x) = Σ_i Ψ_j(x_i) with j = b.  A product u_i known within a radius
+    lies in an interval; Ψ_j* is convex and its domain an interval, so both are worst at its ends.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> from ascd.problem.block_penalties import Entrywise
+    >>> float(Entrywise(ascd.L1(2.0), 1).block_cost(np.array([1.0, -3.0]), 0))
+    8.0
+    """
+
+    penalty: Any
+    n_columns: int
+
+    def block_cost(self, x: Array, b: int) -> float:
+        total = 0.0
+        for i in range(x.size):
+            cost = self.penalty.cost(x[i], b)
+            total += cost
+            if abs(cost) < math.inf:  # where terms of the cost cancel, their rounding errors are counted here
+                total += LAST_PLACES * max(0.0, cost_size(self.penalty, x[i], b) - abs(cost))
+        return total
+
+    def block_prox(self, v: Array, step: float, b: int) -> None:
+        for i in range(v.size):
+            v[i] = self.penalty.prox(v[i], step, b)
+
+    def block_distance(self, x: Array, g: Array, b: int) -> float:
+        distance = 0.0
+        for i in range(x.size):
+            low, high = self.penalty.subgradient(x[i], b)
+            distance = math.hypot(distance, max(0.0, violation_of(low, high, g[i])))
+        return distance
+
+    def block_conjugate(self, u: Array, radius: float, b: int) -> float:
+        total = 0.0
+        for i in range(u.size):
+            total += largest_conjugate(self.penalty, u[i], radius, b)
+        return total
+
+    def block_scale(self, u: Array, radius: float, b: int) -> float:
+        scale = 1.0
+        for i in range(u.size):
+            scale = min(scale, self.penalty.dual_scale(u[i] - radius, b), self.penalty.dual_scale(u[i] + radius, b))
+        return scale
+
+    def block_piece(self, x: Array, b: int, slope: Array) -> tuple[float, float]:
+        most = 0.0
+        for i in range(x.size):
+            curvature, low, high = piece(self.penalty, x[i], b)
+            most = max(most, curvature)
+            slope[i] = self.penalty.subgradient(x[i], b)[0] if low < x[i] < high else math.nan
+        return 0.0, most
+
+    def resting_radii(self) -> Array | None:
+        """Return how long the gradient of each block may be so that it stays at 0; None where zero has a cost."""
+        radii = np.empty(self.n_columns)
+        return radii if fill_radii(self.penalty, radii) else None
+
+    def is_smooth(self) -> bool:
+        return bool(hasattr(self.penalty, "is_smooth") and self.penalty.is_smooth())
+
+    def scaled(self, factor: float) -> Entrywise:
+        return self._replace(penalty=self.penalty.scaled(factor))
+
+
+@helper
+def largest_conjugate(penalty: Any, u: float, radius: float, j: int) -> float:
+    """Return the largest Ψ_j*(u') for |u' − u| ≤ radius, also within the rounding errors of Ψ_j* itself."""
+    left, right = u - radius, u + radius
+    if not (penalty.dual_scale(left, j) >= 1.0 and penalty.dual_scale(right, j) >= 1.0):
+        return math.inf
+    value = max(penalty.cost_conjugate(left, j), penalty.cost_conjugate(right, j))
+    around = LAST_PLACES * (abs(left) + abs(right) + derivative_size(penalty, 0.0, j))
+    for end in (left - around, right + around):
+        wider = penalty.cost_conjugate(end, j)
+        value = max(value, wider) if wider < math.inf else value
+    return value
+
+
+@kernel
+def fill_radii(penalty: Any, radii: Array) -> bool:
+    """Fill in the radius around 0 that ∂Ψ_j(0) contains, negative if it does not contain 0; False if Ψ_j(0) ≠ 0."""
+    for j in range(radii.size):
+        if penalty.cost(0.0, j) != 0.0:
+            return False
+        low, high = penalty.subgradient(0.0, j)
+        size = 4.0 * LAST_PLACES * derivative_size(penalty, 0.0, j)  # as far as ``largest_conjugate`` looks
+        radii[j] = min(-low, high) - size
+    return True

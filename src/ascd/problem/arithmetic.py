@@ -1,0 +1,147 @@
+"""Formulas that selection, screening and certificates share, also near the ends of the range of float64.
+
+**Violation.**  x_j is optimal iff −g ∈ ∂Ψ_j(x_j) = [low, high] for its gradient entry g.  The signed distance to that
+interval is max(g + low, −g − high): negative inside.
+
+**Angle.**  From g = ⟨a, v_r⟩ follows, for every v = s·v_r + e with e ⟂ v_r, ⟨a, v⟩ ∈ s·g ± ‖e‖·w, where
+w² = ‖a‖² − g²/‖v_r‖² is the squared norm of a's part across v_r.  Where ‖v_r‖² is out of the range of float64 (weights
+of 10⁻¹⁷⁰ are enough), nothing is known along v_r: s = 0, w = ‖a‖.  Where ‖v‖² is, ‖e‖ has no limit.
+
+**Lengths.**  Products of 10⁻¹⁷⁰ have squares that are 0: a gradient of that size would look like zero, and prove
+anything.  Sums of squares out of range are therefore computed again, relative to the largest entry in NumPy and with
+hypot in compiled code (a compiler may square before it divides, but keeps calls).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ascd._core.checks import Array
+from ascd._core.jit import helper, kernel, strict_helper
+from ascd.problem.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES, NO_LIMIT, SQUARE_ROUNDING
+
+
+@helper
+def violation_of(low: float, high: float, g: float) -> float:
+    """Return how far −g is outside [low, high]; negative inside.
+
+    Examples
+    --------
+    >>> from ascd.problem.arithmetic import violation_of
+    >>> violation_of(-1.0, 1.0, 3.0), violation_of(-1.0, 1.0, 0.5)
+    (2.0, -0.5)
+    """
+    right, left = g + low, -g - high
+    return right if right > left else left  # this form is vectorised
+
+
+@helper
+def has_digits(square: float) -> bool:
+    """Return whether a sum of squares is in the range where none of its digits is lost."""
+    return LEAST_SUM_OF_SQUARES < square < MOST_SUM_OF_SQUARES
+
+
+@helper
+def share_along(product: float, square: float) -> float:
+    """Return s = ⟨v, v_r⟩/‖v_r‖² from both."""
+    return product / square if has_digits(square) else 0.0
+
+
+@helper
+def length_across(rest: float, rounding: float, size: float) -> float:
+    """Return ‖e‖ from its square with rounding added, where ``size``, the squares it came from, is in range."""
+    length = math.sqrt(rest + rounding) if has_digits(size) else NO_LIMIT
+    return length if length < NO_LIMIT else NO_LIMIT  # also for nan
+
+
+@helper
+def inverse_square(square: float) -> float:
+    """Return 1/‖v_r‖²; 0 where nothing is known along v_r."""
+    return 1.0 / square if has_digits(square) else 0.0
+
+
+@helper
+def width_across(square: float, along: float, inverse: float) -> float:
+    """Return √(‖a‖² − along²/‖v_r‖²), rounding added; ``inverse`` is 1/‖v_r‖².
+
+    Examples
+    --------
+    >>> from ascd.problem.arithmetic import width_across
+    >>> round(width_across(25.0, 3.0, 1.0), 6)
+    4.0
+    """
+    return math.sqrt(max(square - square_times(along, inverse), 0.0) + SQUARE_ROUNDING * square)
+
+
+@strict_helper
+def square_times(value: float, factor: float) -> float:
+    """Return factor·value² in this order of operations: the square alone may overflow."""
+    return factor * value * value
+
+
+@strict_helper
+def square_over(value: float, divisor: float) -> float:
+    """Return value²/divisor in this order of operations: the square alone may leave the range of float64."""
+    return value * (value / divisor)
+
+
+@strict_helper
+def added(total: float, rest: float, amount: float) -> tuple[float, float]:
+    """Return a sum after one more term, and the part that was too small to be seen in it, for the next call.
+
+    Examples
+    --------
+    >>> from ascd.problem.arithmetic import added
+    >>> total, rest = 1.0, 0.0
+    >>> for _ in range(10_000):
+    ...     total, rest = added(total, rest, 1e-17)
+    >>> total - 1.0 > 9e-14
+    True
+    """
+    carried = rest + amount
+    new = total + carried
+    return new, carried - (new - total) if new < math.inf else 0.0
+
+
+@helper
+def keeps_digits(square: float, most: float) -> bool:
+    """Return whether a sum of squares is in range, or its largest entry is 0 or not finite."""
+    return has_digits(square) or not 0.0 < most < math.inf
+
+
+@helper
+def length_of(vector: Array) -> float:
+    """Return ‖vector‖."""
+    square, most = 0.0, 0.0
+    for i in range(vector.size):
+        square += vector[i] * vector[i]
+        most = max(most, abs(vector[i]))
+    if keeps_digits(square, most):
+        return math.sqrt(square)
+    length = 0.0
+    for i in range(vector.size):
+        length = math.hypot(length, vector[i])
+    return length
+
+
+def norm(values: Any) -> float:
+    """Return the Frobenius norm of an array of any shape."""
+    most = float(np.abs(values).max(initial=0.0))
+    return most * float(np.linalg.norm(np.ravel(values) / most)) if 0.0 < most < math.inf else most
+
+
+def lengths_of_blocks(values: Array, ends: Array) -> Array:
+    """Return the lengths of blocks of an array; block b is ``ends[b]`` to ``ends[b + 1]`` of its flat form."""
+    lengths = np.empty(ends.size - 1)
+    fill_lengths(values.ravel(), ends, lengths)
+    return lengths
+
+
+@kernel
+def fill_lengths(values: Array, ends: Array, lengths: Array) -> None:
+    """Fill in ``lengths_of_blocks``."""
+    for b in range(lengths.size):
+        lengths[b] = length_of(values[ends[b] : ends[b + 1]])

@@ -1,0 +1,551 @@
+"""Losses by sample, with targets and offsets: f(Z) = Σ_kt s_k·loss(b_kt, o_kt + z_kt), Z = AX + 1cᵀ.
+
+A loss is a NamedTuple whose compiled methods take one target y and one prediction z (also users' own):
+
+==================  =============================================================================
+``value``           loss(y, z)
+``derivative``      ∂loss/∂z
+``curvature``       ∂²loss/∂z² (one side's where it jumps), for models and line searches only
+``conjugate``       sup_z {u·z − loss(y, z)}, +inf outside its domain; for duality gaps
+``is_quadratic``    True if the curvature is constant; then it must equal the curvature bound
+``divergence``      (optional) value + conjugate(u) − u·z ≥ 0 without cancellation; for certificates
+``weighted_value``  (optional) weight·loss(y, z), also where the loss alone is too small or large for float64
+==================  =============================================================================
+
+Uncompiled: ``curvature_bound`` (M, with 0 ≤ curvature ≤ M everywhere; inf where there is none, then ``solve`` accepts
+the loss and ``minimize`` does not) and, for losses that do not accept every target, ``check_target``.
+
+What the solver sees is a loss of all predictions, ``problem.loss``: see ``ascd.problem.samples`` for losses by sample
+and ``ascd.problem.softmax`` for the one that couples outputs.
+
+**Offsets.**  For losses of the difference z − b an offset only shifts the target: loss(b, o + z) = loss(b − o, z).  For
+the others ``Shifted`` stores targets and offsets itself, and the target that compiled code passes to it is the index k
+of the sample.  With f_k(z) = loss(b_k, o_k + z),
+
+    f_k'(z) = loss'(b_k, o_k + z),   f_k*(u) = loss*(b_k, u) − u·o_k.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import (
+    Array,
+    as_number,
+    as_numbers,
+    finite_values,
+    refuse_masks,
+    unknown_name,
+    unlocked,
+)  # fmt: skip
+from ascd._core.contracts import check_methods
+from ascd._core.devices import to_host
+from ascd._core.jit import helper, optional_method
+from ascd._core.scalars import exp_of_negative, log_of, log_of_one_plus
+from ascd.problem.arithmetic import square_times
+from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS, LEAST_ORDINARY, UNDERFLOW
+from ascd.protocols import Loss
+
+# ---- formulas without overflow and cancellation
+
+
+@helper
+def sigmoid(t: float) -> float:
+    """Return 1 / (1 + exp(−t)) without overflow."""
+    small = exp_of_negative(-abs(t))
+    return (1.0 if t >= 0.0 else small) * (1.0 / (1.0 + small))
+
+
+@helper
+def entropy_term(p: float) -> float:
+    """Return p·log p, 0 for p ≤ 0."""
+    p = max(p, 0.0)
+    return p * log_of(p)
+
+
+@helper
+def apart(first: float, second: float) -> float:
+    """Return |first − second|, at most, where both are rounded; 0 where they are equal."""
+    away = abs(first - second)
+    return away + 2.0**-51 * (abs(first) + abs(second)) if away > 0.0 else 0.0
+
+
+@helper
+def product_up(first: float, second: float) -> float:
+    """Return first·second of numbers that are not negative, at least, also where that is too small for float64.
+
+    Examples
+    --------
+    >>> from ascd.problem.losses import product_up
+    >>> product_up(1.5, 2.0), product_up(1e-200, 1e-200) > 0.0, product_up(0.0, 1.0)
+    (3.0, True, 0.0)
+    """
+    return first * second + UNDERFLOW if first > 0.0 else 0.0
+
+
+@helper
+def log_share(p: float, q: float, log_q: float, away: float) -> float:
+    """Return p·log(p/q), where p − q = ``away``."""
+    if p <= 0.0:
+        return 0.0
+    return p * (math.log1p(away / q) if abs(away) <= 0.5 * q else math.log(p) - log_q)
+
+
+@optional_method
+def divergence(loss: Any, y: float, z: float, u: float) -> float:
+    """Return loss(y, z) + loss*(y, u) − u·z, rounding errors added: 0 where u is the derivative at z."""
+    value, conjugate, product = loss.value(y, z), loss.conjugate(y, u), u * z
+    rounding = FEW_UNITS * (abs(value) + abs(conjugate) + abs(product)) + UNDERFLOW
+    return max(0.0, value + conjugate - product) + rounding
+
+
+@optional_method
+def weighted_value(loss: Any, weight: float, y: float, z: float) -> float:
+    """Return weight·loss(y, z)."""
+    return weight * loss.value(y, z)
+
+
+@optional_method
+def curvature_from(loss: Any, u: float) -> float:
+    """Return ℓ″(z) from u = ℓ′(z), for losses with |ℓ‴| ≤ ℓ″: from z to z + t it grows at most by exp(|t|)."""
+    return math.inf
+
+
+def check_signs(target: Array, name: str, argument: str = "b") -> None:
+    """Raise unless all labels are −1 or +1."""
+    wrong = target[np.abs(target) != 1.0]
+    if wrong.size:
+        raise ValueError(f"{argument} must hold labels -1 and +1 for the {name} loss; got {wrong[0]:g} among others")
+
+
+# ---- the library's losses
+
+
+class Squared(NamedTuple):
+    """½(z − y)².
+
+    Examples
+    --------
+    >>> import ascd
+    >>> ascd.Squared().value(1.0, 3.0)
+    2.0
+    """
+
+    unit: float = 1.0
+
+    def value(self, y: float, z: float) -> float:
+        return 0.5 * (z - y) * (z - y)
+
+    def weighted_value(self, weight: float, y: float, z: float) -> float:
+        return square_times(z - y, 0.5 * weight)
+
+    def derivative(self, y: float, z: float) -> float:
+        return z - y
+
+    def curvature(self, y: float, z: float) -> float:
+        return 1.0
+
+    def conjugate(self, y: float, u: float) -> float:
+        return u * y + 0.5 * u * u
+
+    def divergence(self, y: float, z: float, u: float) -> float:
+        away = apart(z - y, u)
+        return product_up(0.5 * away, away)
+
+    def curvature_bound(self) -> float:
+        return 1.0
+
+    def is_quadratic(self) -> bool:
+        return True
+
+
+class Huber(NamedTuple):
+    """``½r²`` for ``|r| ≤ threshold``, ``threshold·(|r| − threshold/2)`` beyond, with ``r = z − y``.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> ascd.Huber(1.0).value(0.0, 3.0)
+    2.5
+    """
+
+    threshold: float = 1.35
+
+    def value(self, y: float, z: float) -> float:
+        size = abs(z - y)
+        if size <= self.threshold:
+            return 0.5 * size * size
+        return self.threshold * (size - 0.5 * self.threshold)
+
+    def weighted_value(self, weight: float, y: float, z: float) -> float:
+        size = abs(z - y)
+        if size <= self.threshold:
+            return square_times(size, 0.5 * weight)
+        return weight * self.threshold * (size - 0.5 * self.threshold)
+
+    def derivative(self, y: float, z: float) -> float:
+        return max(-self.threshold, min(self.threshold, z - y))
+
+    def curvature(self, y: float, z: float) -> float:
+        return 1.0 if abs(z - y) <= self.threshold else 0.0
+
+    def conjugate(self, y: float, u: float) -> float:
+        if abs(u) > self.threshold * (1.0 + DOMAIN_ROUNDING):
+            return math.inf
+        return u * y + 0.5 * u * u
+
+    def divergence(self, y: float, z: float, u: float) -> float:
+        r = z - y
+        if abs(u) > self.threshold * (1.0 + DOMAIN_ROUNDING):
+            return math.inf
+        if abs(r) <= self.threshold:
+            away = apart(r, u)
+            return product_up(0.5 * away, away)
+        end = self.threshold if r > 0.0 else -self.threshold
+        return product_up(apart(end, u), abs(r - 0.5 * (end + u)))
+
+    def curvature_bound(self) -> float:
+        return 1.0
+
+    def is_quadratic(self) -> bool:
+        return False
+
+    def check_target(self, target: Array) -> None:
+        as_number(self.threshold, "Huber threshold", low=0.0, strict=True)
+
+
+class SquaredHinge(NamedTuple):
+    """max(0, 1 − y z)² for labels y = ±1.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> ascd.SquaredHinge().value(1.0, -1.0)
+    4.0
+    """
+
+    unit: float = 1.0
+
+    def value(self, y: float, z: float) -> float:
+        missing = max(0.0, 1.0 - y * z)
+        return missing * missing
+
+    def weighted_value(self, weight: float, y: float, z: float) -> float:
+        return square_times(max(0.0, 1.0 - y * z), weight)
+
+    def derivative(self, y: float, z: float) -> float:
+        return -2.0 * y * max(0.0, 1.0 - y * z)
+
+    def curvature(self, y: float, z: float) -> float:
+        return 2.0 * y * y if y * z < 1.0 else 0.0
+
+    def conjugate(self, y: float, u: float) -> float:
+        a = -u * y
+        if a < -DOMAIN_ROUNDING:
+            return math.inf
+        return 0.25 * a * a - a
+
+    def divergence(self, y: float, z: float, u: float) -> float:
+        a, missing = -u * y, 1.0 - y * z
+        if a < 0.0:
+            return math.inf
+        if missing <= 0.0:
+            return product_up(a, 0.25 * a - missing)
+        away = apart(missing, 0.5 * a)
+        return product_up(away, away)
+
+    def curvature_bound(self) -> float:
+        return 2.0
+
+    def is_quadratic(self) -> bool:
+        return False
+
+    def check_target(self, target: Array) -> None:
+        check_signs(target, "squared_hinge")
+
+
+class Logistic(NamedTuple):
+    """log(1 + exp(−y z)) for labels y = ±1.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> round(ascd.Logistic().value(1.0, 0.0), 4)
+    0.6931
+    """
+
+    unit: float = 1.0
+
+    def value(self, y: float, z: float) -> float:
+        margin = y * z
+        return log_of_one_plus(exp_of_negative(-abs(margin))) + max(-margin, 0.0)
+
+    def derivative(self, y: float, z: float) -> float:
+        return -y * sigmoid(-y * z)
+
+    def curvature(self, y: float, z: float) -> float:
+        small = exp_of_negative(-abs(y * z))
+        inverse = 1.0 / (1.0 + small)
+        return small * inverse * inverse
+
+    def curvature_from(self, u: float) -> float:
+        return abs(u) * max(1.0 - abs(u), 0.0)
+
+    def conjugate(self, y: float, u: float) -> float:
+        p = -u * y
+        if p < -DOMAIN_ROUNDING or p > 1.0 + DOMAIN_ROUNDING:
+            return math.inf
+        return entropy_term(p) + entropy_term(1.0 - p)
+
+    def divergence(self, y: float, z: float, u: float) -> float:
+        """The Kullback–Leibler divergence of the probability p = −u·y from q = σ(−y·z)."""
+        p = -u * y
+        if p < 0.0 or p > 1.0 + DOMAIN_ROUNDING:
+            return math.inf
+        p = min(p, 1.0)
+        q, rest = sigmoid(-y * z), sigmoid(y * z)
+        away = p - q if p + q <= 1.0 else rest - (1.0 - p)
+        share, other = log_share(p, q, -self.value(y, -z), away), log_share(1.0 - p, rest, -self.value(y, z), -away)
+        lost = UNDERFLOW if min(q, rest) < LEAST_ORDINARY else 0.0
+        return max(0.0, share + other) + FEW_UNITS * abs(away) + lost
+
+    def curvature_bound(self) -> float:
+        return 0.25
+
+    def is_quadratic(self) -> bool:
+        return False
+
+    def check_target(self, target: Array) -> None:
+        check_signs(target, "logistic")
+
+
+class Poisson(NamedTuple):
+    """exp(z) − y·z + y·log y − y for counts y ≥ 0: half the Poisson deviance of the mean exp(z).
+
+    Examples
+    --------
+    >>> import ascd
+    >>> float(ascd.Poisson().value(1.0, 0.0))
+    0.0
+    """
+
+    unit: float = 1.0
+
+    def value(self, y: float, z: float) -> float:
+        return np.exp(z) - y * z + entropy_term(y) - y
+
+    def derivative(self, y: float, z: float) -> float:
+        return np.exp(z) - y
+
+    def curvature(self, y: float, z: float) -> float:
+        return np.exp(z)
+
+    def conjugate(self, y: float, u: float) -> float:
+        mean = u + y
+        if mean < -DOMAIN_ROUNDING * (1.0 + y):
+            return math.inf
+        return entropy_term(mean) - mean - entropy_term(y) + y
+
+    def divergence(self, y: float, z: float, u: float) -> float:
+        """The divergence mean·log(mean/q) − mean + q of Poisson's means, u + y from q = exp(z)."""
+        mean, q = u + y, np.exp(z)
+        if mean < -DOMAIN_ROUNDING * y or q == math.inf:
+            return math.inf
+        away = max(mean, 0.0) - q
+        lost = UNDERFLOW if q < LEAST_ORDINARY else 0.0
+        return max(0.0, log_share(max(mean, 0.0), q, z, away) - away) + FEW_UNITS * abs(away) + lost
+
+    def curvature_bound(self) -> float:
+        return math.inf
+
+    def is_quadratic(self) -> bool:
+        return False
+
+    def check_target(self, target: Array) -> None:
+        if target.min() < 0.0:
+            raise ValueError(f"b must not be negative for the poisson loss; the smallest entry is {target.min():g}")
+
+
+LOSSES: dict[str, Any] = {
+    "squared": Squared,
+    "logistic": Logistic,
+    "huber": Huber,
+    "squared_hinge": SquaredHinge,
+    "poisson": Poisson,
+}
+#: The name of the loss of several classes, which has no formula for one prediction alone.
+SOFTMAX = "softmax"
+
+
+def as_loss(loss: Any) -> Any:
+    """Return the loss for a name (``SOFTMAX`` itself for that), or the user's own after a check of its methods."""
+    if isinstance(loss, str):
+        if loss == SOFTMAX:
+            return loss
+        if loss not in LOSSES:
+            raise unknown_name(loss, "loss", [*LOSSES, SOFTMAX])
+        return LOSSES[loss]()
+    check_methods(loss, Loss, "loss")
+    if not hasattr(loss, "curvature_bound"):
+        raise TypeError(f"loss {type(loss).__name__} lacks the method curvature_bound(self)")
+    as_number(loss.curvature_bound(), f"{type(loss).__name__}.curvature_bound()", low=0.0, strict=True)
+    return loss
+
+
+# ---- targets and offsets
+
+
+class Sample(NamedTuple):
+    """Targets b and weights s (the number 1.0 where all weigh the same)."""
+
+    target: Array
+    weight: Any
+
+
+class Shifted(NamedTuple):
+    """loss(target_k, offset_k + z), a loss whose target is the index k of a sample.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> from ascd.problem.losses import Shifted
+    >>> loss = Shifted(ascd.Logistic(), np.array([1.0, -1.0]), np.array([0.5, 2.0]))
+    >>> loss.value(1.0, -3.0) == ascd.Logistic().value(-1.0, -1.0)
+    True
+    """
+
+    loss: Any
+    target: Array
+    offset: Array
+
+    def value(self, y: float, z: float) -> float:
+        k = int(y)
+        return self.loss.value(self.target[k], self.offset[k] + z)
+
+    def weighted_value(self, weight: float, y: float, z: float) -> float:
+        k = int(y)
+        return weighted_value(self.loss, weight, self.target[k], self.offset[k] + z)
+
+    def derivative(self, y: float, z: float) -> float:
+        k = int(y)
+        return self.loss.derivative(self.target[k], self.offset[k] + z)
+
+    def curvature(self, y: float, z: float) -> float:
+        k = int(y)
+        return self.loss.curvature(self.target[k], self.offset[k] + z)
+
+    def conjugate(self, y: float, u: float) -> float:
+        k = int(y)
+        return self.loss.conjugate(self.target[k], u) - u * self.offset[k]
+
+    def divergence(self, y: float, z: float, u: float) -> float:
+        k = int(y)
+        target, there = self.target[k], self.offset[k] + z
+        term = divergence(self.loss, target, there, u)
+        if term == math.inf:
+            return term
+        away = 2.0**-52 * abs(there)  # o + z is rounded by half of this: what that can change is added
+        curvature = max(self.loss.curvature(target, there - away), self.loss.curvature(target, there + away))
+        return term + away * (abs(self.loss.derivative(target, there) - u) + away * curvature)
+
+    def curvature_bound(self) -> float:
+        return float(self.loss.curvature_bound())
+
+    def is_quadratic(self) -> bool:
+        return self.loss.is_quadratic()
+
+
+class Stated(NamedTuple):
+    """Loss, targets and offset (None where there is none) as the user states them.
+
+    The target has the shape (n_samples,) or (n_samples, n_outputs), the offset the same; for the softmax loss the
+    target holds the classes 0 .. T − 1.
+    """
+
+    loss: Any
+    target: Array
+    offset: Array | None
+    n_outputs: int
+    is_softmax: bool = False
+
+    @classmethod
+    def of(cls, loss: Any, b: Any, offset: Any, n_samples: int) -> Stated:
+        """Return what the user passed, checked."""
+        if isinstance(loss, str):
+            if offset is not None:
+                raise ValueError("offset is for losses of one sample and output; the softmax loss takes none")
+            labels = _as_classes(b, n_samples)
+            return cls(loss, labels, None, max(2, int(labels.max()) + 1), True)
+        target = _as_targets(b, "b", n_samples)
+        outputs = 1 if target.ndim == 1 else int(target.shape[1])
+        if hasattr(loss, "check_target"):
+            loss.check_target(target.ravel())
+        if offset is None:
+            return cls(loss, target, None, outputs)
+        known = _as_targets(offset, "offset", n_samples)
+        if known.shape != target.shape:
+            if known.ndim == 2:
+                raise ValueError(
+                    f"offset must have the shape of b, {target.shape}, or ({n_samples},); got {known.shape}"
+                )
+            known = np.ascontiguousarray(np.broadcast_to(known[:, None], target.shape))
+        return cls(loss, target, known, outputs)
+
+    def as_parts(self, moves_target: bool = True) -> tuple[Any, Array]:
+        """Return the loss by sample and the flat targets that compiled code sees where there is an offset.
+
+        With ``moves_target`` the offset of losses of z − b is taken from the target; ``target_error`` counts what
+        that rounds.
+        """
+        if moves_target and isinstance(self.loss, Squared | Huber):
+            return self.loss, (self.target - self.offset).ravel()
+        index = np.arange(self.target.size, dtype=np.float64)
+        return Shifted(self.loss, self.target.ravel(), np.asarray(self.offset).ravel()), index
+
+    def target_error(self, weight: Any) -> float:
+        """Return √Σ s_k·τ_k², where τ_k is what rounding takes from the target b_k − o_k."""
+        if not isinstance(self.loss, Squared | Huber):
+            return 0.0
+        target = self.target - self.offset
+        back = target - self.target
+        error = (self.target - (target - back)) - (self.offset + back)  # exactly, see Knuth's sum of two numbers
+        return float(np.sqrt(np.sum(weight * error**2)))
+
+    def sizes(self, predictor: Any, here: slice | None = None) -> tuple[Array, Any]:
+        """Return |b_k| and |o_k + z_k| of some samples, for bounds on rounding errors; z may be one number for all."""
+        here = slice(None) if here is None else here
+        return np.abs(self.target[here]), np.abs(predictor if self.offset is None else predictor + self.offset[here])
+
+
+def _as_targets(values: Any, name: str, n_samples: int) -> Array:
+    """Return finite numbers of shape (n_samples,) or (n_samples, n_outputs) in C order."""
+    if np.ndim(values) == 0:
+        raise ValueError(f"{name} must have the shape (n_samples,) or (n_samples, n_outputs); got {values!r}")
+    array = as_numbers(values, name)
+    if array.ndim > 2 or array.size == 0:
+        raise ValueError(f"{name} must have the shape ({n_samples},) or ({n_samples}, n_outputs); got {array.shape}")
+    if len(array) != n_samples:
+        raise ValueError(f"{name} must have length {n_samples}; got {len(array)}")
+    array = unlocked(np.ascontiguousarray(array, dtype=np.float64).view(np.ndarray))
+    finite_values(array, name)
+    return array
+
+
+def _as_classes(b: Any, n_samples: int) -> Array:
+    """Return the labels of the softmax loss: integers from 0, one a sample."""
+    refuse_masks(b, "b")
+    labels = np.asarray(to_host(b))
+    if labels.ndim != 1 or labels.size != n_samples:
+        raise ValueError(f"b must have length {n_samples}; got shape {labels.shape}")
+    if labels.dtype.kind not in "iu" or labels.min() < 0:
+        raise ValueError("b must hold the classes 0, 1, 2, ... as integers for the softmax loss")
+    largest = int(labels.max())
+    if largest >= 1_000_000:  # a label, not a class: classes are numbered without gaps
+        raise ValueError(
+            f"b must hold the classes 0, 1, 2, ... below {1_000_000:,}; the largest is {largest}: number them "
+            "without gaps, as np.unique(b, return_inverse=True) does"
+        )
+    return labels.astype(np.int64)

@@ -1,0 +1,523 @@
+"""Penalties by coordinate, Σ_j Ψ_j(x_j).
+
+Each penalty is a NamedTuple whose compiled methods take one coordinate j:
+
+====================  ==================================================================================
+``cost``              Ψ_j(x)
+``prox``              argmin_z ½(z − v)² + step·Ψ_j(z)
+``subgradient``       the ends of the interval ∂Ψ_j(x); infinite at the ends of a box
+``cost_conjugate``    Ψ_j*(u) = sup_x {u·x − Ψ_j(x)}, +inf outside its domain; for duality gaps
+``dual_scale``        the largest s in [0, 1] with Ψ_j*(s·u) finite, −1 if there is none; 1 only where rounding cannot
+                      have put u inside
+``cost_size``         (optional) the sum of the sizes of the terms of Ψ_j(x), where they may cancel; for certificates
+``piece``             (optional) where Ψ_j is quadratic around x: its curvature and the ends of that interval, which
+                      is [x, x] at a kink; for Newton steps
+``scaled``            (optional, uncompiled) the penalty times a factor, its linear term left alone; for paths
+``check``             (optional, uncompiled) the penalty for n coordinates, its parameters checked
+``is_smooth``         (optional, uncompiled) whether Ψ is differentiable: then "gs" and "gsl" may be used
+``is_held``           (optional, uncompiled) whether bounds or a square alone limit every coordinate; for speed only
+``with_free``         (optional, uncompiled) the penalty for n coordinates and one more without penalty
+====================  ==================================================================================
+
+The library's are Ψ_j(x) = l1·|x| + ½·l2·x² + linear·x, inside lower ≤ x ≤ upper for ``Box`` and ``BoundedL1L2``.  Every
+parameter is one number for all coordinates or an array with one for each; ``at(parameter, j)`` reads both.  ``weights``
+multiply the penalty of a coordinate (0 leaves it unpenalised).  ``l1_l2_linear`` of a class returns the numbers of a
+coordinate; terms that a class does not have are the constant 0.0, whose branches the compiler removes.
+
+All else that the library needs follows from the first five methods, for a user's penalty as for these: the allowed
+point nearest to 0 from ``cost`` and ``prox``, whether Ψ_j falls for ever from ``prox`` and ``subgradient`` far away.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ascd._core.checks import Array, as_parameter
+from ascd._core.contracts import check_methods, is_ours
+from ascd._core.jit import at, helper, kernel, optional_method, wide
+from ascd._core.threads import share
+from ascd.matrix import costs
+from ascd.problem.arithmetic import square_over, square_times
+from ascd.problem.tuning import BEYOND_BOUNDS, FAR, LAST_PLACES
+from ascd.protocols import Penalty
+
+#: Fields that multiply the penalty; others are weights, bounds and the linear term.
+STRENGTHS = ("strength", "l1", "l2")
+#: All coordinates at once, where a penalty runs uncompiled.
+ALL: Any = slice(None)
+
+
+# ---- formulas of one coordinate
+
+
+@helper
+def soft_threshold(v: float, threshold: float) -> float:
+    """Return argmin_z ½(z − v)² + threshold·|z|."""
+    if v > threshold:
+        return v - threshold
+    if v < -threshold:
+        return v + threshold
+    return 0.0
+
+
+@helper
+def net_cost(x: float, l1: float, l2: float, linear: float) -> float:
+    """Return l1·|x| + ½·l2·x² + linear·x."""
+    cost = linear * x
+    if l1 > 0.0:
+        cost += l1 * abs(x)
+    if l2 > 0.0:
+        cost += square_times(x, 0.5 * l2)
+    return cost
+
+
+@helper
+def net_prox(v: float, step: float, l1: float, l2: float, linear: float) -> float:
+    """Return argmin_z ½(z − v)² + step·(l1·|z| + ½·l2·z² + linear·z)."""
+    moved = v - step * linear
+    if l1 > 0.0:
+        moved = soft_threshold(moved, step * l1)
+    return moved / (1.0 + step * l2) if l2 > 0.0 else moved
+
+
+@helper
+def net_subgradient(x: float, l1: float, l2: float, linear: float) -> tuple[float, float]:
+    """Return the ends of ∂(l1·|x| + ½·l2·x² + linear·x)."""
+    smooth = l2 * x + linear if l2 > 0.0 else linear
+    return (l1 if x > 0.0 else -l1) + smooth, (-l1 if x < 0.0 else l1) + smooth
+
+
+@helper
+def scale_between(u: float, low: float, high: float, size: float) -> float:
+    """Return the largest s in [0, 1] for which s·u is certainly in [low, high]; 0 or −1 if there is none above 0.
+
+    ``size`` is the size of the numbers that the ends were computed from, 0 where the ends are exact: s·u keeps away
+    from the ends by some units in the last place of that.  A single point is exact; if it is not 0, no scale meets it.
+    """
+    edge = LAST_PLACES * size
+    if low + edge <= u <= high - edge or low == u == high:
+        return 1.0
+    if low == high:
+        return 0.0 if low == 0.0 else -1.0
+    end, sign = (high, 1.0) if u > high - edge else (-low, -1.0)
+    room = end - 2.0 * edge - LAST_PLACES * end
+    if room > 0.0:
+        return room / (sign * u)
+    return 0.0 if end >= 0.0 else -1.0
+
+
+# ---- the library's penalties
+
+
+class Net:
+    """Formulas of coordinates without bounds."""
+
+    __slots__ = ()
+
+    @helper
+    def l1_l2_linear(self, j: int) -> tuple[float, float, float]:
+        raise NotImplementedError
+
+    def cost(self, x: float, j: int) -> float:
+        l1, l2, linear = self.l1_l2_linear(j)
+        return net_cost(x, l1, l2, linear)
+
+    def cost_size(self, x: float, j: int) -> float:
+        return self.cost(x, j) + 2.0 * max(0.0, -self.l1_l2_linear(j)[2] * x)
+
+    def prox(self, v: float, step: float, j: int) -> float:
+        l1, l2, linear = self.l1_l2_linear(j)
+        return net_prox(v, step, l1, l2, linear)
+
+    def subgradient(self, x: float, j: int) -> tuple[float, float]:
+        l1, l2, linear = self.l1_l2_linear(j)
+        return net_subgradient(x, l1, l2, linear)
+
+    def cost_conjugate(self, u: float, j: int) -> float:
+        l1, l2, linear = self.l1_l2_linear(j)
+        beyond = max(0.0, abs(u - linear) - l1)
+        if l2 > 0.0:
+            return 0.5 * square_over(beyond, l2)
+        return 0.0 if beyond == 0.0 else math.inf
+
+    def dual_scale(self, u: float, j: int) -> float:
+        l1, l2, linear = self.l1_l2_linear(j)
+        if l2 > 0.0:
+            return 1.0
+        return scale_between(u, linear - l1, linear + l1, abs(linear) + l1 if l1 > 0.0 else 0.0)
+
+    def piece(self, x: float, j: int) -> tuple[float, float, float]:
+        l1, l2, _ = self.l1_l2_linear(j)
+        low = -math.inf if l1 == 0.0 or x < 0.0 else 0.0
+        high = math.inf if l1 == 0.0 or x > 0.0 else 0.0
+        return l2, low, high
+
+    def scaled(self: Any, factor: float) -> Any:
+        return self._replace(**{name: factor * getattr(self, name) for name in STRENGTHS if name in self._fields})
+
+    def check(self: Any, n: int) -> Any:
+        """Return the penalty for n coordinates, its parameters checked."""
+        kind, checked = type(self).__name__, {}
+        for name, value in self._asdict().items():
+            low, is_bound = -math.inf if name == "linear" else 0.0, name in ("lower", "upper")
+            checked[name] = as_parameter(
+                value, f"{kind} {name}", n, low=-math.inf if is_bound else low, finite=not is_bound
+            )
+        weights = checked.get("weights", 1.0)
+        for name in STRENGTHS:
+            with np.errstate(over="ignore"):
+                is_finite = np.isfinite(checked.get(name, 0.0) * weights)
+            if not np.all(is_finite):  # 0·inf is nan
+                raise ValueError(
+                    f"{kind} weights times {name} must be finite; they are up to {np.max(weights):g} and "
+                    f"{np.max(checked[name]):g}"
+                )
+        return self._replace(**checked)
+
+    def is_smooth(self) -> bool:
+        return not np.any(self.l1_l2_linear(ALL)[0])
+
+    def with_free(self: Any, n: int) -> Any:
+        """Return the penalty for n + 1 coordinates, of which the last has none."""
+        free = {"lower": -math.inf, "upper": math.inf}
+        values = self._asdict().items()
+        return self._replace(**{name: np.append(np.broadcast_to(at, n), free.get(name, 0.0)) for name, at in values})
+
+
+class BoundedNet(Net):
+    """Formulas inside lower ≤ x ≤ upper, with +inf outside.
+
+    In one dimension the minimiser over an interval is the free minimiser, moved to the nearest end: the prox and the
+    point where the conjugate's supremum is taken are those of the elastic net, clipped.
+    """
+
+    __slots__ = ()
+    lower: Any
+    upper: Any
+
+    def cost(self, x: float, j: int) -> float:
+        if x < at(self.lower, j) or x > at(self.upper, j):
+            return math.inf
+        l1, l2, linear = self.l1_l2_linear(j)
+        return net_cost(x, l1, l2, linear)
+
+    def prox(self, v: float, step: float, j: int) -> float:
+        l1, l2, linear = self.l1_l2_linear(j)
+        return max(at(self.lower, j), min(at(self.upper, j), net_prox(v, step, l1, l2, linear)))
+
+    def subgradient(self, x: float, j: int) -> tuple[float, float]:
+        l1, l2, linear = self.l1_l2_linear(j)
+        low, high = net_subgradient(x, l1, l2, linear)
+        if x <= at(self.lower, j):
+            low = -math.inf
+        if x >= at(self.upper, j):
+            high = math.inf
+        return low, high
+
+    def cost_conjugate(self, u: float, j: int) -> float:
+        l1, l2, linear = self.l1_l2_linear(j)
+        tilt = u - linear
+        best = soft_threshold(tilt, l1) if l1 > 0.0 else tilt
+        if l2 > 0.0:
+            best = best / l2
+        elif best != 0.0:
+            best = math.inf if best > 0.0 else -math.inf
+        best = max(at(self.lower, j), min(at(self.upper, j), best))
+        if math.isinf(best):
+            return math.inf
+        gain = (tilt if best > 0.0 else -tilt) - l1  # one product: a difference of two might be inf - inf
+        return (gain - 0.5 * l2 * abs(best)) * abs(best)
+
+    def dual_scale(self, u: float, j: int) -> float:
+        l1, l2, linear = self.l1_l2_linear(j)
+        if l2 > 0.0:
+            return 1.0
+        low = linear - l1 if math.isinf(at(self.lower, j)) else -math.inf
+        high = linear + l1 if math.isinf(at(self.upper, j)) else math.inf
+        return scale_between(u, low, high, abs(linear) + l1 if l1 > 0.0 else 0.0)
+
+    def piece(self, x: float, j: int) -> tuple[float, float, float]:
+        l1, l2, _ = self.l1_l2_linear(j)
+        low, high = at(self.lower, j), at(self.upper, j)
+        if not low < x < high or (x == 0.0 and l1 > 0.0):
+            return l2, x, x
+        if l1 > 0.0:
+            low, high = (max(low, 0.0), high) if x > 0.0 else (low, min(high, 0.0))
+        return l2, low, high
+
+    def check(self: Any, n: int) -> Any:
+        found, name = Net.check(self, n), type(self).__name__
+        if np.any(np.asarray(found.lower) > np.asarray(found.upper)):
+            raise ValueError(f"{name} lower must not exceed upper; got lower {self.lower!r}, upper {self.upper!r}")
+        if np.any(np.asarray(found.lower) == math.inf) or np.any(np.asarray(found.upper) == -math.inf):
+            raise ValueError(f"{name} lower must be below +inf and upper above -inf: the box is empty otherwise")
+        return found
+
+    def is_smooth(self) -> bool:
+        return bool(np.isinf(self.lower).all() and np.isinf(self.upper).all()) and Net.is_smooth(self)
+
+    def is_held(self) -> bool:
+        l1, l2, _ = self.l1_l2_linear(ALL)
+        return not np.any(l1) and bool(np.all(np.isfinite(self.upper) | (np.asarray(l2) > 0.0)))
+
+
+class _Zero(NamedTuple):
+    linear: Any = 0.0
+
+
+class Zero(Net, _Zero):
+    """No penalty: Ψ_j(x) = linear_j·x.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> ascd.Zero().prox(2.0, 0.5, 0)
+    2.0
+    """
+
+    __slots__ = ()
+
+    def l1_l2_linear(self, j: int) -> tuple[float, float, float]:
+        return 0.0, 0.0, at(self.linear, j)
+
+
+class _Strength(NamedTuple):
+    strength: Any
+    weights: Any = 1.0
+    linear: Any = 0.0
+
+
+class L1(Net, _Strength):
+    """``Ψ_j(x) = strength·weights_j·|x| + linear_j·x``.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> ascd.L1(1.0).prox(3.0, 0.5, 0)
+    2.5
+    """
+
+    __slots__ = ()
+
+    def l1_l2_linear(self, j: int) -> tuple[float, float, float]:
+        return at(self.strength, j) * at(self.weights, j), 0.0, at(self.linear, j)
+
+
+class L2(Net, _Strength):
+    """Ψ_j(x) = ½·strength·weights_j·x² + linear_j·x.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> ascd.L2(1.0).prox(3.0, 0.5, 0)
+    2.0
+    """
+
+    __slots__ = ()
+
+    def l1_l2_linear(self, j: int) -> tuple[float, float, float]:
+        return 0.0, at(self.strength, j) * at(self.weights, j), at(self.linear, j)
+
+
+class _L1L2(NamedTuple):
+    l1: Any
+    l2: Any
+    weights: Any = 1.0
+    linear: Any = 0.0
+
+
+class L1L2(Net, _L1L2):
+    """``Ψ_j(x) = weights_j·(l1·|x| + ½·l2·x²) + linear_j·x``.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> ascd.L1L2(l1=1.0, l2=1.0).prox(3.0, 1.0, 0)
+    1.0
+    """
+
+    __slots__ = ()
+
+    def l1_l2_linear(self, j: int) -> tuple[float, float, float]:
+        weight = at(self.weights, j)
+        return weight * at(self.l1, j), weight * at(self.l2, j), at(self.linear, j)
+
+
+class _Box(NamedTuple):
+    lower: Any = 0.0
+    upper: Any = math.inf
+    l2: Any = 0.0
+    linear: Any = 0.0
+
+
+class Box(BoundedNet, _Box):
+    """The constraint lower_j ≤ x ≤ upper_j, plus ½·l2_j·x² + linear_j·x inside it.
+
+    ``Box(0, inf)`` is non-negative least squares; with ``linear=lam`` it is the non-negative Lasso.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> ascd.Box(0.0, 1.0).prox(-3.0, 1.0, 0), ascd.Box(0.0, 1.0).prox(0.25, 1.0, 0)
+    (0.0, 0.25)
+    """
+
+    __slots__ = ()
+
+    def l1_l2_linear(self, j: int) -> tuple[float, float, float]:
+        return 0.0, at(self.l2, j), at(self.linear, j)
+
+
+class _BoundedL1L2(NamedTuple):
+    l1: Any
+    l2: Any = 0.0
+    lower: Any = -math.inf
+    upper: Any = math.inf
+    weights: Any = 1.0
+    linear: Any = 0.0
+
+
+class BoundedL1L2(BoundedNet, _BoundedL1L2):
+    """``weights_j·(l1·|x| + ½·l2·x²) + linear_j·x`` inside ``lower_j ≤ x ≤ upper_j``, +inf outside.
+
+    Examples
+    --------
+    >>> import ascd
+    >>> ascd.BoundedL1L2(l1=1.0, l2=1.0, lower=-0.5, upper=0.5).prox(3.0, 1.0, 0)
+    0.5
+    """
+
+    __slots__ = ()
+
+    def l1_l2_linear(self, j: int) -> tuple[float, float, float]:
+        weight = at(self.weights, j)
+        return weight * at(self.l1, j), weight * at(self.l2, j), at(self.linear, j)
+
+
+# ---- what follows from the methods of any penalty
+
+
+@optional_method
+def piece(penalty: Any, x: float, j: int) -> tuple[float, float, float]:
+    """Return curvature and ends of the quadratic piece around x; no piece for penalties without this method."""
+    return 0.0, x, x
+
+
+@optional_method
+def cost_size(penalty: Any, x: float, j: int) -> float:
+    """Return the sum of the sizes of the terms of Ψ_j(x), which may cancel: its rounding errors are a part of that."""
+    return abs(penalty.cost(x, j))
+
+
+@helper
+def derivative_size(penalty: Any, x: float, j: int) -> float:
+    """Return the sum of the sizes of the terms of Ψ_j'(x), which may cancel; 0 at zero where Ψ_j(0) is not 0."""
+    if x != 0.0:
+        size = cost_size(penalty, x, j) / abs(x)
+        return size if size < math.inf else 0.0
+    size = 0.0
+    if penalty.cost(0.0, j) != 0.0:
+        return size
+    near = (
+        2.0**-500
+    )  # nothing but the first derivative is left of a penalty there, and squares still are normal numbers
+    for beside in (near, -near):
+        cost = cost_size(penalty, beside, j)
+        size = max(size, cost / near) if cost < math.inf else size
+    return size
+
+
+def as_penalty(penalty: Any, n: int) -> Any:
+    """Return the penalty for n coordinates: the library's checked, the user's own with its methods checked."""
+    if penalty is None:
+        return Zero()
+    check_methods(penalty, Penalty, "penalty")
+    checked = penalty.check(n) if hasattr(penalty, "check") else penalty
+    if type(checked) is not type(penalty):
+        check_methods(checked, Penalty, f"what {type(penalty).__name__}.check(n) returns as penalty")
+    kind: Any = type(checked)
+    if not is_ours(kind):
+        _check_last(checked, n)
+    return checked
+
+
+def _check_last(penalty: Any, n: int) -> None:
+    """Evaluate a user's penalty at its last coordinate, uncompiled: compiled code does not check indices."""
+    try:
+        with suppress(ArithmeticError):  # zero may be outside its domain
+            penalty.subgradient(0.0, n - 1), penalty.cost(0.0, n - 1)
+    except IndexError as error:
+        raise ValueError(
+            f"penalty {type(penalty).__name__}: there is no coordinate {n - 1} ({error}); its arrays must have one "
+            f"entry for each of the {n} coordinates"
+        ) from error
+
+
+def nearest_allowed(penalty: Any, n: int) -> Array:
+    """Return the point nearest to 0 in every coordinate that the penalty allows: the default start."""
+    # argmin_z ½z² + step·Ψ(z) is that point in the limit of short steps; a penalty whose domain is open there, such as
+    # −log x, has none: then the first of these steps that leads to a finite cost decides
+    x, steps = np.zeros(n), np.array([1e-300, 1e-100, 1e-30, 1e-10, 1e-3, 1.0])
+    lost = find_nearest(penalty, steps, x)
+    if lost >= 0:
+        raise ValueError(
+            f"penalty {type(penalty).__name__}: cost(0, {lost}) is not finite, nor is it at {x[lost]:g}, where "
+            f"prox(0, step, {lost}) leads: either it overflows there, or its cost and its prox do not belong together"
+        )
+    return x
+
+
+@kernel
+def find_nearest(penalty: Any, steps: Array, x: Array) -> int:
+    """Fill in x; return a coordinate for which no allowed point was found, or −1."""
+    for j in range(x.size):
+        trial = 0
+        while not math.isfinite(penalty.cost(x[j], j)):
+            if trial == steps.size:
+                return j
+            x[j] = penalty.prox(0.0, steps[trial], j)
+            trial += 1
+    return -1
+
+
+def is_held(penalty: Any) -> bool:
+    """Return True if bounds or a square alone limit every coordinate, without a kink at zero, as in duals of SVMs."""
+    return bool(hasattr(penalty, "is_held") and penalty.is_held())
+
+
+def check_bounded(penalty: Any, norm: Array) -> None:
+    """Raise where the penalty of a zero column falls for ever; ``norm`` are the norms of all columns.
+
+    Other directions in which F falls for ever are found by the run: its status is "diverged".
+    """
+    if norm.all():
+        return
+    falling = np.empty(norm.size, dtype=np.bool_)
+    share(costs.COORDINATE * norm.size, norm.size, find_falling, penalty, falling)
+    columns = np.flatnonzero(falling & (norm == 0.0))
+    if columns.size:
+        raise ValueError(
+            f"the problem is unbounded below: column {columns[0]} is zero and the penalty's linear term lowers its "
+            "coefficient for ever; remove the linear term or bound the coordinates"
+        )
+
+
+@kernel
+def find_falling(penalty: Any, found: Array, start: int, stop: int) -> None:
+    """Fill in whether Ψ_j falls for ever in one direction, from its derivatives far away."""
+    for number in range(start, stop):
+        j = wide(number)
+        up, down = math.inf, math.inf
+        right, left = penalty.prox(FAR, 1.0, j), penalty.prox(-FAR, 1.0, j)
+        farther_right, farther_left = penalty.prox(1e300, 1.0, j), penalty.prox(-1e300, 1.0, j)
+        if right > 1e50 and farther_right > BEYOND_BOUNDS:
+            derivative = penalty.subgradient(right, j)[0]  # -inf at a bound that lies that far out
+            up = derivative if derivative > -math.inf else penalty.subgradient(farther_right, j)[0]
+        if left < -1e50 and farther_left < -BEYOND_BOUNDS:
+            derivative = penalty.subgradient(left, j)[1]
+            down = -derivative if derivative < math.inf else -penalty.subgradient(farther_left, j)[1]
+        found[j] = min(up, down) < 0.0
