@@ -60,5 +60,3 @@ SMALL = 1e-9
 MOST_NEWTON_STEPS = 100
 #: Samples in a part of a sum, for sums that do not depend on the number of threads; their arrays fit into a cache.
 SAMPLES_A_PART = 1 << 14
-#: Entries of A up to which another pass costs less than preparing a first pass that computes more.
-FEW_ENTRIES = 200_000
