@@ -3,7 +3,8 @@
 The model of a quadratic loss is F itself, and its whole step is taken.  For other losses F may decrease less than the
 model predicted, because some samples have left the range in which their curvature H holds.  Then the step is shortened
 (Armijo's rule), and the curvatures of the next models are damped: a share of the loss's typical curvature is added,
-more after every step that was cut, less after every whole one (Levenberg, Marquardt).
+more after every step that was cut, less after every whole one (Levenberg, Marquardt).  After a cut step, samples also
+count by the mean curvature along the whole one: a Huber loss far from its target has none at either end.
 """
 
 from __future__ import annotations
@@ -43,14 +44,16 @@ class Backtracking:
         self.damping = tuning.DAMPING if self.is_damped else 0.0
         bound = loss.bound if math.isfinite(loss.bound) else 1.0
         self.typical = float(np.mean(state.problem.weight)) * bound
+        self.secant: Array | None = None  # mean curvatures along the last step that was too long
 
     def curvature(self) -> Curvature:
         """Return the curvature for the next model: the loss's own, damped."""
         found = self.state.seen.curvature
         if not self.is_damped or self.damping == 0.0:
             return found
-        more = self.damping * self.typical
-        return Curvature(found.own + more, found.shared, found.most + more)
+        own = found.own if self.secant is None else np.maximum(found.own, self.secant)
+        own = own + self.damping * self.typical
+        return Curvature(own, found.shared, own[:, 0] if own.shape[1] == 1 else own.max(axis=1))
 
     def take(self, step: ModelStep) -> float:
         """Go along the step as far as F decreases; return the share that was taken, nan where it leads nowhere."""
@@ -80,6 +83,9 @@ class Backtracking:
                 self._accept(step, x, trial, t, moved, is_fresh)
                 self._adapt(t)
                 return t
+            if t == 1.0 and self.is_damped:
+                change_there = trial.raw_gradient - state.raw_gradient
+                self.secant = np.divide(change_there, direction, out=np.zeros(direction.shape), where=direction != 0.0)
             # where a straight line from the predicted derivative to the one at the end has its zero
             rise = end_slope - slope
             t *= min(max(-predicted / rise, tuning.SHORTEST), tuning.LONGEST) if rise > 0.0 else tuning.LONGEST
@@ -121,6 +127,7 @@ class Backtracking:
         if t < 1.0:
             self.damping = max(tuning.MORE_DAMPING * self.damping, tuning.LEAST_AFTER_FAILURE)
         else:
+            self.secant = None
             self.damping = max(tuning.LESS_DAMPING * self.damping, tuning.LEAST_DAMPING)
 
 

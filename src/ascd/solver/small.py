@@ -55,8 +55,7 @@ from ascd.solver.tuning import (
 
 
 class Found(NamedTuple):
-    """What the compiled call has done: rounds, columns read, the sum of losses, the cost, the largest violation, the
-    gap, and how many steps were cut."""
+    """What the compiled call has done: rounds, columns read, the sum of losses, the largest violation and the gap."""
 
     rounds: int
     reads: int
@@ -64,7 +63,6 @@ class Found(NamedTuple):
     cost: float
     violation: float
     gap: float
-    cuts: int = 0
 
 
 def is_small(problem: Any) -> bool:
@@ -94,7 +92,7 @@ def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Fo
         )
     )  # fmt: skip
     state.reads += found.reads
-    if found.cuts > SMALL_CUTS:  # a loss with little curvature here: the loop begins where this call did
+    if found.gap > tolerance and not loss.is_quadratic:  # little curvature, say: the loop begins where this call did
         return found._replace(rounds=0, gap=math.inf), products[:, None]
     if found.rounds:
         own = curvature[:, None]
@@ -406,7 +404,7 @@ def minimise_compiled(
     most: float, predictor: Array, gradient: Array, curvature: Array, products: Array, value: float, tolerance: float,
     rounds: int, columns: Array, free: Array, slot: Array, known: Array, by_column: Array, by_sample: Array,
     gram: Array, system: Array, search: Array,
-) -> tuple[int, int, float, float, float, float, int]:  # fmt: skip
+) -> tuple[int, int, float, float, float, float]:  # fmt: skip
     """Fill in x, the constant and what follows from them; see ``Found`` for what is returned."""
     n, d, is_exact = x.size, predictor.size, loss.is_quadratic()
     lipschitz, means, old, new = by_column[0], by_column[1], by_column[2], by_column[3]
@@ -459,7 +457,7 @@ def minimise_compiled(
             t *= 0.5
             if t < SHORTEST_STEP:
                 copy(old, x)
-                return done, reads, value, cost, worst, gap, cuts
+                return done, reads, value, cost, worst, gap
         constant[0], constant[1], value = start + further, start, total
         copy(there, predictor)
         copy(steep, gradient)
@@ -470,4 +468,4 @@ def minimise_compiled(
             is_hard or cuts > SMALL_CUTS or (abs(decrease) <= noise and is_exact and done > 3)
         ):  # nothing but rounding is left
             rounds = done
-    return done, reads, value, cost, worst, gap, cuts
+    return done, reads, value, cost, worst, gap
