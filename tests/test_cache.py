@@ -112,7 +112,7 @@ class doubled_cost:
     """An edit of a penalty inside the block."""
 
     def __init__(self, site):
-        self.path = site / "ascd" / "problem" / "penalties" / "by_coordinate.py"
+        self.path = site / "ascd" / "problem" / "penalties.py"
         self.source = self.path.read_text()
 
     def __enter__(self):

@@ -46,6 +46,10 @@ class Trace:
         """Append a row; columns that are not given are nan."""
         self._rows.append(values)
 
+    def replace_last(self, **values: float) -> None:
+        """Put a row in the place of the last one."""
+        self._rows[-1] = values
+
     def __len__(self) -> int:
         return len(self._rows)
 

@@ -159,7 +159,7 @@ class Recorder:
         enough: float = 0.0,
     ) -> None:
         self.solver, self.callback, self.show, self.stopwatch, self.enough = solver, callback, show, stopwatch, enough
-        self.trace = Trace()
+        self.trace, self.recorded = Trace(), -1
         solver.is_watched = callback is not None
 
     def __call__(self, solver: Any) -> bool:
@@ -173,17 +173,18 @@ class Recorder:
         return bool(self.callback(Snapshot(solver.n_iter, x, objective, self.trace)))
 
     def finish(self) -> None:
-        """Record the end, unless a round has just done so."""
-        if len(self.trace) == 0 or self.trace.iteration[-1] < self.solver.n_iter:
-            self._record()
+        """Record the end, in the place of what a round has recorded of the same iterate."""
+        self._record()
 
     def _record(self) -> None:
         solver, now = self.solver, self.solver.report
-        self.trace.add(
+        enter = self.trace.replace_last if self.recorded == solver.n_iter else self.trace.add
+        enter(
             iteration=solver.n_iter, objective=now.objective, bound=now.violation,
             gap=now.gap if now.is_certain else math.inf,
             active=solver.working, reads=solver.reads, seconds=self.stopwatch.seconds,
         )  # fmt: skip
+        self.recorded = solver.n_iter
 
 
 def check_run(problem: Any, max_iter: Any, max_time: Any, callback: Any) -> Limits:
