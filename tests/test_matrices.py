@@ -355,7 +355,7 @@ def test_a_matrix_is_a_subclass_that_writes_what_has_no_default():
 PENALTIES = ("l1", "none", "box", "elastic net, some free")
 
 
-@pytest.mark.usefixtures("interpreted")
+@pytest.mark.usefixtures("interpreted", "long_way")
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_the_solver_calls_nothing_else(loss, penalty):

@@ -137,7 +137,7 @@ FLOATS = {
     "big endian": (lambda f: save(f, np.asfortranarray(A).astype(">f4", order="F")), np.float32),
     "float32 zarr": (lambda f: zarr(f, dtype="f4"), np.float32),
     "float32 parquet": (lambda f: write_parquet(f / "a.parquet", **SMALL), np.float32),
-    "mixed parquet": (lambda f: write_parquet(f / "a.parquet", **{**SMALL, "b": B}), np.float64),
+    "mixed parquet": (lambda f: write_parquet(f / "a.parquet", **{**SMALL, "b": B[::-1]}), np.float64),
     "zarr": (zarr, np.float64),
 }
 

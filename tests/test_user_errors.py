@@ -229,7 +229,10 @@ def test_the_documented_command_line_switch():
     ("use", "words"),
     [
         (lambda: ascd.minimize(PROBLEM, rule=Typo()), "Typo.select: Unknown attribute 'intervalls'"),
-        (lambda: ascd.Problem(A, B, penalty=Undefined(1.0)), "Undefined.prox: Unknown attribute 'strenght'"),
+        (
+            lambda: ascd.solve(ascd.Problem(A, B, penalty=Undefined(1.0))),
+            "Undefined.prox: Unknown attribute 'strenght'",
+        ),
     ],
 )
 def test_a_failed_compilation_names_class_method_and_line(use, words, compiled):

@@ -199,7 +199,7 @@ def centred(dual: Array, fit: DualFit | InterceptFit) -> Array:
 def fit_to(
     design: Matrix, columns: Array, intercept: bool, curvature: Array, weight: Any, required: Array
 ) -> DualFit | InterceptFit | None:
-    """Return a fit for these columns; None where they depend on each other or are too many.
+    """Return a fit for these columns; None where they are too many, or depend on each other and that is not certain.
 
     Samples count that have a positive ``weight``; ``required`` are the products of the columns.
     """
@@ -214,16 +214,17 @@ def fit_to(
     block = as_block(design.take(columns), curvature.size)
     if intercept:
         block = np.c_[block, np.ones(curvature.size)]
+    root = np.sqrt(curvature)
+    if count <= curvature.size:
+        fit = DualFit(block, root, np.arange(count))
+        if fit.is_regular:
+            return fit
+    used = _independent(block * root[:, None])
+    others = np.setdiff1d(np.arange(count), used)
     counted = np.broadcast_to(np.asarray(weight) > 0.0, curvature.shape)
-    seen = block[counted]
-    # where θ sums to 0, products of a constant column are 0; those of a column without entries always are
-    is_used = (seen != (seen[:1] if intercept else 0.0)).any(axis=0)
-    if intercept:
-        is_used[-1] = True
-    used = np.flatnonzero(is_used)
-    if used.size > curvature.size or required[np.setdiff1d(np.arange(columns.size), used)].any():
+    if required.any() or not _surely_depend(block[counted], used, others):
         return None
-    fit = DualFit(block, np.sqrt(curvature), used)
+    fit = DualFit(block, root, used)
     return fit if fit.is_regular else None
 
 
@@ -239,3 +240,57 @@ def to_length_one(block: Array) -> tuple[Array, Array]:
     size = np.linalg.norm(near, axis=0)
     size[~is_there] = 1.0
     return near / size, np.where(is_there, peak * size, 1.0)
+
+
+def _independent(block: Array) -> Array:
+    """Return the positions of columns that span the others, as far as floating point can tell."""
+    from scipy.linalg import qr
+
+    triangle, order = qr(to_length_one(block)[0], mode="r", pivoting=True)
+    length = np.abs(np.diagonal(triangle))
+    largest = length.max(initial=0.0)
+    return np.sort(order[: int(((length > SMALLEST_SINGULAR * largest) & (length > 0.0)).sum())])
+
+
+def _surely_depend(block: Array, used: Array, others: Array) -> bool:
+    """Return whether the other columns certainly are combinations of those used, in some units."""
+    return _depend(block, used, others) or _depend(_in_units(block), used, others)
+
+
+def _in_units(block: Array) -> Array:
+    """Return columns whose smallest entry but 0 divides all others, as multiples of it; no remainder is rounded."""
+    size = np.abs(block)
+    unit = np.where(size > 0.0, size, np.inf).min(axis=0, initial=np.inf)
+    unit[unit == np.inf] = 1.0
+    is_whole = ~np.fmod(block, unit).any(axis=0) & (size.max(axis=0, initial=0.0) / unit < 2.0**50)
+    found: Array = block / np.where(is_whole, unit, 1.0)
+    return found
+
+
+def _depend(block: Array, used: Array, others: Array) -> bool:
+    """Return whether the other columns certainly are combinations of those used, as they are."""
+    others = np.array([j for j in others if block[:, j].any()], dtype=np.int64)
+    if others.size == 0 or used.size == 0:
+        return others.size == 0
+    coefficients = np.linalg.lstsq(block[:, used], block[:, others], rcond=None)[0]
+    return all(_is_combination(block[:, used], block[:, j], coefficients[:, which]) for which, j in enumerate(others))
+
+
+def _is_combination(block: Array, column: Array, coefficients: Array) -> bool:
+    """Return whether a column is one of the others, its negative, or a combination of integers with rational factors.
+
+    Factors are looked for among fractions with small denominators near the computed ones, then checked exactly.
+    """
+    for denominator in range(1, 12 + 1):
+        factors = np.round(denominator * coefficients)
+        if np.abs(factors - denominator * coefficients).max(initial=0.0) > 1e-6:
+            continue
+        parts = block[:, factors != 0.0]
+        factors = factors[factors != 0.0]
+        if factors.size == 1 and abs(factors[0]) == denominator:
+            return bool(np.array_equal(column, np.sign(factors[0]) * parts[:, 0]))
+        size = np.abs(parts) @ np.abs(factors) + denominator * np.abs(column)
+        are_whole = np.array_equal(parts, np.round(parts)) and np.array_equal(column, np.round(column))
+        is_exact = are_whole and size.max(initial=0.0) < 2.0**50
+        return bool(is_exact and np.array_equal(parts @ factors, denominator * column))
+    return False

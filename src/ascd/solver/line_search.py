@@ -84,13 +84,20 @@ class Backtracking:
                 self._adapt(t)
                 return t
             if t == 1.0 and self.is_damped:
-                change_there = trial.raw_gradient - state.raw_gradient
-                self.secant = np.divide(change_there, direction, out=np.zeros(direction.shape), where=direction != 0.0)
+                self.secant = self._mean_curvature(trial)
             # where a straight line from the predicted derivative to the one at the end has its zero
             rise = end_slope - slope
             t *= min(max(-predicted / rise, tuning.SHORTEST), tuning.LONGEST) if rise > 0.0 else tuning.LONGEST
         self._adapt(0.0)
         return 0.0
+
+    def _mean_curvature(self, trial: Evaluation) -> Array:
+        """Return the mean curvature of each sample between the present point and another, with the intercept's move."""
+        seen = self.state.seen
+        away = trial.predictor - seen.predictor
+        with np.errstate(all="ignore"):
+            mean: Array = (trial.raw_gradient - seen.raw_gradient) / away
+        return np.where(np.isfinite(mean), np.maximum(mean, 0.0), 0.0)
 
     def _predictor_at(self, step: ModelStep, change: Array) -> tuple[Array, bool]:
         """Return Z at the step's end: from x itself where the working set has all that is not zero, and most moves."""

@@ -23,7 +23,6 @@ from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, wide
 from ascd.matrix.base import as_block
 from ascd.matrix.columns import clear, dot, scatter
-from ascd.matrix.dense import Local
 from ascd.problem.arithmetic import norm, violation_of
 from ascd.problem.penalties import piece
 from ascd.problem.samples import Curvature, begin_search, best_constant, fill_gradients, sample_gap
@@ -51,6 +50,7 @@ from ascd.solver.tuning import (
     SMALL_ROUNDS,
     SMALL_SWEEP_PRODUCTS,
     SMALL_SWEEPS,
+    SMALL_WIDTH,
 )
 
 
@@ -68,9 +68,11 @@ class Found(NamedTuple):
 def is_small(problem: Any) -> bool:
     """Return whether a problem is in memory, has few entries, and is by coordinate or least squares on few columns."""
     design = problem.design
-    if not (isinstance(design, Local) and design.entries() <= SMALL_ENTRIES):
+    if design.matrix is None or design.entries() > SMALL_ENTRIES:
         return False
-    return bool(problem.is_by_coordinate or (problem.loss.is_quadratic and problem.n_features <= SMALL_COLUMNS))
+    if problem.is_by_coordinate:
+        return problem.n_features <= SMALL_WIDTH
+    return bool(problem.loss.is_quadratic and problem.n_features <= SMALL_COLUMNS)
 
 
 def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Found, Array]:
@@ -86,7 +88,7 @@ def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Fo
     constant = np.full(2, state.constant[0])  # and the constant that the predictor was computed with
     found = Found(
         *minimise_compiled(
-            parts.matrix, loss.sample, loss.loss, state.penalty, parts.norm, x, constant, state.intercept, loss.most,
+            state.matrix.matrix, loss.sample, loss.loss, state.penalty, parts.norm, x, constant, state.intercept, loss.most,
             predictor, gradient, curvature, products, seen.value, tolerance, min(most_rounds, SMALL_ROUNDS),
             *make_room(state.n, state.d),
         )

@@ -345,6 +345,8 @@ MOST_DAMPING = 16.0
 
 #: Entries of A up to which a problem is small; with five times as many the loop is faster on wide data.
 SMALL_ENTRIES = 200_000
+#: Columns up to which it is small: the call reads all of them in every round, where the loop reads few.
+SMALL_WIDTH = 1_000
 #: Rounds, then the loop takes over: it has more to offer where this one is slow.
 SMALL_ROUNDS = 30
 #: Sweeps, then Newton steps while they are cut, and cycles of both on one model.
