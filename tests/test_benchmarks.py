@@ -19,13 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import bench_tables
-import engine
 import solver
-from choosing.tables import TABLES as SELECTION
 from common import ledger as ledgers
 from common.ledger import Ledger, read
-from common.tables import measured
-from price.tables import TABLES as ENGINE
 from race import block_tasks, cases, class_tasks, gaps, groups, peers, protocol, report, tasks
 from race.peers.base import Answer, Failed, Peer, method_of
 from race.peers.glmnet import GlmnetR
@@ -56,18 +52,6 @@ def test_gaps_are_those_of_the_library(interpreted, storage, loss, l2):
         single = [gaps.relative_gap(X, y, loss, l1, 0.0, x) for x in coefs.T]
         np.testing.assert_allclose(gaps.path_gaps(X, y, np.full(3, l1), coefs), single, rtol=1e-12)
         assert (gaps.path_gaps(X, y, np.full(3, l1), coefs[:, :2]) == np.inf).all(), "a path that ended early"
-
-
-@pytest.mark.parametrize("l2", [0.0, 0.5])
-def test_the_gap_vanishes_at_a_minimum_found_by_hand_and_bounds_elsewhere(l2):
-    X, y, l1 = np.diag([1.0, 2.0, 3.0]), np.array([3.0, 0.2, -4.0]), 1.0
-    product = X.T @ y
-    best = np.sign(product) * np.maximum(0.0, np.abs(product) - l1) / (np.diag(X) ** 2 + l2)
-    unit, least = gaps.zero_objective("squared", y), gaps.objective(X, y, "squared", l1, l2, best)
-    assert gaps.relative_gap(X, y, "squared", l1, l2, best) < 1e-15
-    for x in (np.zeros(3), 1.1 * best, best + 0.01, -best):
-        excess = gaps.objective(X, y, "squared", l1, l2, x) - least
-        assert 0.0 < excess <= gaps.relative_gap(X, y, "squared", l1, l2, x) * unit
 
 
 def test_the_lower_bound_of_the_svm_is_tight(interpreted):
@@ -144,14 +128,6 @@ def test_the_loosest_tolerance_that_reaches_the_gap_counts_wherever_the_search_b
         assert protocol.run(peer, diagonal, found.tol * peer.factor).gap > target
 
 
-def test_a_gap_that_is_never_reached_is_reported_with_the_best_one(diagonal):
-    peer = Blurred(1e-1)
-    peer.floor = 1e-3
-    result = protocol.race({"blurred": peer}, diagonal, (1e-12,), repeats=1, budget=5.0)[1e-12, 1]["blurred"]
-    assert result.seconds is None
-    assert 1e-12 < result.gap < 1e-2
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a search can be stopped only where one can fork")
 @pytest.mark.parametrize("clock", ["wall", "processor"])
 def test_a_fit_beyond_the_budget_is_stopped(diagonal, monkeypatch, clock):
@@ -200,25 +176,6 @@ def test_every_kind_has_a_method_of_its_peers_and_a_group(monkeypatch):
     assert absent["glmnet (R)"] == "Rscript is not installed"
 
 
-def test_cases_come_as_they_are_described(tmp_path):
-    rng = np.random.default_rng(5)
-    raw = sp.csc_matrix(rng.random((12, 5)))
-    for name, y in (("riboflavin", rng.random(12)), ("news20", np.arange(12) % 4), ("a9a", np.tile([-1.0, 1.0], 6))):
-        sp.save_npz(tmp_path / f"{name}.npz", raw)
-        with np.load(tmp_path / f"{name}.npz") as stored:
-            content = dict(stored)
-        np.savez(tmp_path / f"{name}.npz", **content, y=y)
-    names = ("riboflavin", "riboflavin (raw)", "news20", "a9a")
-    dense, raw_dense, text, binary = (cases.get(name, tmp_path) for name in names)
-    assert dense.X.flags.f_contiguous
-    np.testing.assert_allclose(dense.X.mean(axis=0), 0.0, atol=1e-14)
-    np.testing.assert_array_equal(raw_dense.X, raw.toarray())
-    assert (text.storage, text.labels.sum()) == ("sparse", 3 - 9)
-    np.testing.assert_array_equal(binary.y, binary.labels)
-    assert cases.get("w8a", tmp_path) is None
-    assert np.bincount(class_tasks.classes_of(np.arange(100.0))).tolist() == [20] * 5
-
-
 # ---- reports and tables
 
 
@@ -258,26 +215,6 @@ def test_the_solvers_benchmark_runs_from_end_to_end(tmp_path, capsys):
     assert "| tiny λmax/20 | 1e-06 | 1 |" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("wrong", "allowed"), [(["--only", "lassso"], "lasso, path, enet"), (["--case", "nowhere"], "rcv1_sample, news20")]
-)
-def test_options_that_name_nothing_are_errors(capsys, wrong, allowed):
-    with pytest.raises(SystemExit):
-        solver.arguments(wrong)
-    message = capsys.readouterr().err
-    assert wrong[1] in message
-    assert allowed in message
-
-
-@pytest.mark.usefixtures("interpreted")
-def test_the_engines_benchmark_stores_and_prints_its_rows(tmp_path, capsys):
-    path = tmp_path / "results.json"
-    engine.main(["--only", "memory", "--quick", "--json", str(path)])
-    stored, printed = read(path)["tables"]["memory"], capsys.readouterr().out
-    assert len(stored) == 4
-    assert all(ENGINE["memory"].line(row) in printed for row in stored)
-
-
 @pytest.mark.parametrize("page", bench_tables.PAGES, ids=lambda page: page.name)
 def test_published_tables_are_what_the_results_files_say(page):
     text = page.read_text(encoding="utf-8")
@@ -285,17 +222,6 @@ def test_published_tables_are_what_the_results_files_say(page):
     assert bench_tables.filled(text) == text, "run `make bench-tables`"
     with pytest.raises(ValueError, match=r"no table named tinny: there are short, solver-summary"):
         bench_tables.filled("<!-- table: tinny -->\n<!-- end of table -->")
-
-
-def test_a_new_result_changes_the_page(tmp_path, monkeypatch):
-    content = read(ledgers.RESULTS / "solver.json")
-    race = next(race for race in content["tables"]["races"] if race["case"] == "rcv1_sample")
-    race["peers"]["ascd"]["seconds"] = 123.0
-    (tmp_path / "solver.json").write_text(json.dumps(content))
-    monkeypatch.setattr(bench_tables, "RESULTS", tmp_path)
-    text = bench_tables.PAGES[0].read_text(encoding="utf-8")
-    assert "123000 ms" in bench_tables.filled(text)
-    assert bench_tables.TABLES["engine-dense"]() == bench_tables.NOTHING
 
 
 def test_published_results_name_no_place_and_every_row_its_run():
@@ -324,17 +250,3 @@ def test_a_later_run_replaces_only_its_own_rows(tmp_path):
     assert content["runs"]["2"]["versions"]["peer"] == "1.0"
     Ledger(path, "some.py", []).put("costs", ("rule", "n"), [{"rule": "a", "n": 1, "seconds": 3.0}])
     assert set(read(path)["runs"]) == {"2", "3"}
-
-
-def test_a_run_cut_short_keeps_what_it_has(tmp_path):
-    path = tmp_path / "cut.json"
-    row = {"case": "c", "part": 20, "rule": "a-ascd", "seconds": 2e-7, "uniform": 1e-7}
-
-    def iteration():
-        yield row
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        measured({"iteration": iteration}, SELECTION, Ledger(path, "selection.py", []))
-    assert read(path)["tables"] == {"iteration": [{**row, "run": "1"}]}
-    assert list(tmp_path.iterdir()) == [path]

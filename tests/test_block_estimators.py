@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 import sklearn.linear_model as peers
 from peers import plain_skglm
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.utils import get_tags
 
-import ascd
 from ascd import estimators as ours
 
 RNG = np.random.default_rng(0)
@@ -157,22 +153,6 @@ def test_parameters_attributes_and_tags_are_scikit_learns(name):
     assert mine.predict(X).shape == Y.shape
     with pytest.raises(ValueError, match="mono-task"):
         mine.fit(X, Y[:, 0])
-
-
-@pytest.mark.parametrize("name", [*PEERS, "GroupLasso", "SparseGroupLasso", "GroupLassoCV", "SparseGroupLassoCV"])
-def test_every_estimator_pickles_clones_and_keeps_names(name):
-    small = {"alphas": 4, "cv": 3} if name.endswith("CV") else {"alpha": 0.1}
-    target = Y if name in PEERS else Y[:, 0]
-    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(24)])
-    model = getattr(ours, name)(**small, tol=1e-7).fit(frame, target)
-    back = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(back.predict(frame), model.predict(frame))
-    assert list(model.feature_names_in_) == list(frame.columns)
-    assert clone(model).get_params() == model.get_params()
-    assert getattr(ascd, name) is getattr(ours, name)
-    single = getattr(ours, name)(**small, tol=1e-4).fit(X.astype(np.float32), target)
-    assert single.coef_.dtype == np.float32
-    assert single.certificate_.gap <= single.certificate_.tolerance
 
 
 def test_a_float32_certificate_is_about_the_rounded_coefficients():

@@ -268,28 +268,3 @@ class TestTargets:
         np.testing.assert_allclose(model.coef_[1], 0.0, atol=1e-7 * max(1.0, abs(constant)))
         assert model.intercept_[1] == pytest.approx(constant, abs=1e-9)
         np.testing.assert_allclose(model.coef_[0], alone.coef_, atol=1e-4)
-
-
-@pytest.mark.parametrize("weights", [None, "sqrt"])
-def test_groups_of_one_column_are_the_lasso_for_estimators(weights):
-    plain = ascd.Lasso(0.1, tol=1e-10).fit(A, Y[:, 0])
-    for groups in (1, [[j] for j in range(40)], [f"{j:02d}" for j in range(40)]):
-        model = ascd.GroupLasso(0.1, groups=groups, weights=weights, tol=1e-10).fit(A, Y[:, 0])
-        np.testing.assert_allclose(model.coef_, plain.coef_, atol=1e-6)
-        both = ascd.SparseGroupLasso(0.1, l1_ratio=0.3, groups=groups, weights=weights, tol=1e-10).fit(A, Y[:, 0])
-        np.testing.assert_allclose(both.coef_, plain.coef_, atol=1e-6)
-
-
-@pytest.mark.parametrize(("target", "loss"), [(Y[:, 0], "squared"), (Y, "squared"), (np.arange(len(Y)) % 3, "softmax")])
-def test_targets_that_a_mask_hides_are_refused(target, loss):
-    hidden = np.ma.masked_array(target, mask=np.arange(target.size).reshape(target.shape) == 3)
-    with pytest.raises(ValueError, match="b must have no masked entries, 1 are"):
-        ascd.Problem(A, hidden, loss, ascd.L21(1.0))
-    assert ascd.Problem(A, np.ma.masked_array(target), loss, ascd.L21(1.0)).n_samples == len(Y)
-
-
-@pytest.mark.parametrize(("target", "shapes"), [(Y[:, 0], r"\(40,\) or \(40, 1\)"), (Y, rf"\(40, {Y.shape[1]}\)")])
-def test_a_start_of_another_shape_is_told_all_that_are_allowed(target, shapes):
-    problem = ascd.Problem(A, target, penalty=ascd.L21(1.0))
-    with pytest.raises(ValueError, match=rf"x0 must have the shape {shapes}; got \(3,\)"):
-        ascd.solve(problem, x0=np.ones(3))

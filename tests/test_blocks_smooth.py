@@ -11,8 +11,7 @@ from scipy import sparse
 import ascd
 from ascd.solver import smooth as smooth_module
 from ascd.solver.loop import Solver
-from ascd.solver.smooth import Coefficients, Line, Pairs, Preconditioned, Smooth, Span, search, variables_of
-from ascd.solver.tuning import FLAT_ENOUGH, LEAST_FALL
+from ascd.solver.smooth import Coefficients, Preconditioned, Smooth, Span, variables_of
 
 
 def classes(d=60, n=12, count=4, ridge=0.5, **penalty):
@@ -171,70 +170,4 @@ def test_a_time_limit_is_kept():
 # ------------------------------------------------------------------------------------------- directions
 
 
-def recursion(pairs, g, times):
-    """Two loops (Nocedal, 1980), with the inner product of the matrix ``times``."""
-    q, factors = g.copy(), []
-    for s, y in reversed(pairs):
-        factors.append((s @ times @ q) / (s @ times @ y))
-        q = q - factors[-1] * y
-    s, y = pairs[-1]
-    q = q * (s @ times @ y) / (y @ times @ y)
-    for (s, y), factor in zip(pairs, reversed(factors), strict=True):
-        q = q + (factor - (y @ times @ q) / (s @ times @ y)) * s
-    return -q
-
-
-@pytest.mark.parametrize("has_duals", [False, True])
-@pytest.mark.parametrize("memory", [1, 3])
-def test_directions_are_those_of_the_two_loops(monkeypatch, memory, has_duals):
-    monkeypatch.setattr("ascd.solver.tuning.SMOOTH_MEMORY", memory)
-    rng, n = np.random.default_rng(0), 12
-    hessian, times = (root @ root.T + np.eye(n) for root in rng.standard_normal((2, n, n)))
-    if not has_duals:
-        times = np.eye(n)
-
-    def gradient(x):  # in the inner product: F′(x)·p = pᵀ·times·gradient
-        plain = np.linalg.solve(times, hessian @ x)
-        return np.stack([plain, times @ plain][: 1 + has_duals])
-
-    pairs, x, taken = Pairs((1 + has_duals, n)), rng.standard_normal(n), []
-    here = gradient(x)
-    for _ in range(6):
-        way = pairs.direction(here)
-        expected = recursion(taken[-memory:], here[0], times) if taken else -here[0]
-        np.testing.assert_allclose(way[0], expected, rtol=1e-7, atol=1e-9)
-        np.testing.assert_allclose(way[-1], times @ way[0], rtol=1e-7, atol=1e-7)
-        length = -(here[-1] @ way[0]) / (way[0] @ hessian @ way[0])
-        x = x + length * way[0]
-        before, here = here, gradient(x)
-        pairs.add(length * way, here - before)
-        taken.append((length * way[0], here[0] - before[0]))
-
-
 # ------------------------------------------------------------------------------------------- lengths
-
-LINES = {
-    "parabola": (lambda t: 0.5 * (t - 3.0) ** 2, lambda t: t - 3.0),
-    "kink": (lambda t: 50.0 * max(t - 0.01, 0.0) - t, lambda t: 49.0 if t > 0.01 else -1.0),
-    "flat": (lambda t: math.exp(-t), lambda t: -math.exp(-t)),
-    "steep": (lambda t: math.exp(min(9.0 * t, 700.0)) - 10.0 * t, lambda t: 9.0 * math.exp(min(9.0 * t, 700.0)) - 10.0),
-    "far": (lambda t: math.log(math.cosh(1e-3 * t - 5.0)), lambda t: 1e-3 * math.tanh(1e-3 * t - 5.0)),
-}
-
-
-@pytest.mark.parametrize("first", [1e-6, 1.0, 1e5])
-@pytest.mark.parametrize("name", ["parabola", "flat", "steep", "far"])
-def test_a_length_falls_and_flattens(name, first):
-    value, slope = LINES[name]
-    start = Line(value(0.0), slope(0.0), None)
-    length, there = search(lambda t: Line(value(t), slope(t), t), start, first)
-    assert there.raw_gradient == length > 0.0
-    assert there.value <= start.value + LEAST_FALL * length * start.slope + 1e-12
-    assert abs(there.slope) <= FLAT_ENOUGH * abs(start.slope)
-
-
-@pytest.mark.parametrize("there", [(math.nan, math.nan), (math.inf, math.inf), (1.0, -1.0)])
-def test_a_line_without_such_a_length_is_left(there):
-    assert search(lambda t: Line(*there, None), Line(0.0, -1.0, None), 1.0) is None
-    value, slope = LINES["kink"]  # its slope is never flat
-    assert search(lambda t: Line(value(t), slope(t), None), Line(0.0, -1.0, None), 1.0) is None

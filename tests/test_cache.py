@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import time
-import zipfile
 from compileall import compile_dir
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -267,23 +266,6 @@ def test_a_full_disk_leaves_compiled_code_in_memory(tmp_path):
     assert "File too large" in said[0]
 
 
-def test_an_edit_in_a_zip_file_is_seen(site, tmp_path):
-    """Kernels from a zip file are kept where numba can do so; never is an answer that of former sources."""
-    archive = tmp_path / "ascd.zip"
-
-    def answer():
-        with zipfile.ZipFile(archive, "w") as packed:
-            for path in sorted(each for each in site.rglob("*.*") if each.suffix not in (".pyc", ".nbi", ".nbc")):
-                packed.write(path, path.relative_to(site))
-        found, _, said = report(archive, HOME=tmp_path / "home")
-        assert all(each.startswith(NOT_KEPT) for each in said)
-        return found
-
-    assert answer() == 2.5
-    with doubled_cost(site):
-        assert answer() == 5.0
-
-
 def test_a_package_without_sources_is_not_cached(tmp_path):
     site = copy_of_package(tmp_path / "site")
     assert compile_dir(site, quiet=1, legacy=True)
@@ -293,15 +275,6 @@ def test_a_package_without_sources_is_not_cached(tmp_path):
     assert found == 2.5
     assert len(said) == 1
     assert "ascd is installed without its source files" in said[0]
-
-
-def test_information_about_kernels_that_are_not_compiled(interpreted):
-    pytest.importorskip("rich", reason="the extra 'cli' is not installed")
-    from ascd.cli.commands import facts
-
-    found = facts()["cache"]
-    assert found.pop("kept") == "not on disk: kernels are not compiled: NUMBA_DISABLE_JIT or ASCD_DEBUG is set"
-    assert found == {"folder": None, "files": 0, "megabytes": 0.0}
 
 
 #: Something inside numba that has changed, and the words for it.

@@ -14,7 +14,7 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd.matrix import costs
-from ascd.matrix.chunked import InTurn, add_carefully, chunked, shortest
+from ascd.matrix.chunked import InTurn, add_carefully, chunked
 from ascd.matrix.on_dask import Coded, bytes_of, packed, unpacked
 from ascd.matrix.open import open_design
 
@@ -155,10 +155,3 @@ def test_arrays_come_back_as_they_were(array, bytes_a_number):
     np.testing.assert_array_equal(found.view(np.int64), array.view(np.int64))  # −0 is not 0
     both = packed(Pair(array, Pair(2.0, array)), {})
     assert both.first is both.second.second
-
-
-@pytest.mark.parametrize(("largest", "dtype"), [(0, np.uint8), (255, np.uint8), (256, np.uint16), (2**20, np.uint32)])
-def test_counts_are_as_short_as_the_largest_allows(largest, dtype):
-    found = shortest(np.array([0, largest]))
-    assert found.dtype == dtype
-    assert found.tolist() == [0, largest]

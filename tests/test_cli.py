@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -331,10 +330,6 @@ def test_info_and_reproduce_for_machines(capsys, tmp_path):
     assert (code, "report.html" in out) == (0, True)
 
 
-def test_completion_of_figures():
-    assert commands.complete_figures(None, None, "2") == ["2", "2a", "2b", "2c", "2d"]
-
-
 def test_an_interrupt_that_compiled_code_swallows_is_repeated(monkeypatch, capsys):
     """LLVM's callbacks drop exceptions; Python's hook for these repeats the interrupt."""
 
@@ -349,26 +344,3 @@ def test_an_interrupt_that_compiled_code_swallows_is_repeated(monkeypatch, capsy
     assert (code, error) == (INTERRUPTED, "ascd: interrupted\n")
     assert (signal.getsignal(signal.SIGINT), sys.unraisablehook) == before
     assert threading.active_count() == 1 or all(not isinstance(one, threading.Timer) for one in threading.enumerate())
-
-
-def test_output_that_knows_few_letters(place, monkeypatch):
-    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    (place / "t.csv").write_text((place / "t.csv").read_text().replace("a,", "größe≤,", 1), encoding="utf-8")
-    monkeypatch.setattr(sys, "stdout", out)
-    assert main(["fit", "t.csv", "--alpha", "0.01", "--out", "n.npz"]) == 0
-    out.seek(0)
-    assert "\\u2264" in out.read()
-
-
-def test_errors_go_nowhere_where_standard_error_is_closed(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("sys.stderr", None)
-    code = main(["predict", str(tmp_path / "no.npz"), str(tmp_path / "no.csv")])
-    sys.stderr.close()
-    assert (code, capsys.readouterr().out) == (USAGE, "")
-
-
-def test_a_thread_that_is_half_started_does_not_change_the_code():
-    half_started = "threading.enumerate = lambda: [threading.main_thread(), threading.Thread()]"
-    code = f"import threading; from ascd.cli import _leave; {half_started}; _leave(143)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (found.returncode, found.stderr) == (143, "")

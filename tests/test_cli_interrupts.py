@@ -8,8 +8,6 @@ import math
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -80,17 +78,6 @@ def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
 )
 def test_a_command_that_waits_stops_at_once(tmp_path, houses, where, arguments):
     interrupted(tmp_path, f"{where}:{LONG}", *arguments, after=A_MOMENT)
-
-
-@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="only POSIX has such masks")
-def test_workers_that_start_hold_ctrl_c_back():
-    from ascd.reproduction.reproduce import _blocked_interrupt
-
-    ask = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
-    with _blocked_interrupt():
-        inside = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True).stdout
-    outside = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True).stdout
-    assert (inside, outside) == ("True\n", "False\n")
 
 
 #: A command that sleeps while it imports a module.

@@ -412,13 +412,6 @@ def test_rows_without_one_of_several_targets_are_left_out(fit, capsys, twins):
         assert (code, "unknown target 'absent'" in error or "'price' is named twice" in error) == (USAGE, True)
 
 
-def test_many_targets_of_an_npz_are_not_all_shown(fit, predict, tmp_path):
-    np.savez(tmp_path / "d.npz", X=X, y=X @ RNG.standard_normal((3, 25)))
-    out = fit("d.npz", "--model", "multi-task-lasso", "--alpha", 0.01)
-    assert ("target 19" in out, "target 20" in out, "… and 5 more targets" in out) == (True, False, True)
-    assert predict("d.npz")[0][0].startswith("0,1,2")
-
-
 # ------------------------------------------------------------------------------------------------ --explain
 
 
@@ -433,16 +426,6 @@ def test_what_matters_is_stable_and_noise_is_not(fit, houses, tmp_path):
     assert all(shares.get(name, 0.0) < 0.9 for name in "bdef")
     assert all(row["low"] <= row["high"] for row in found)
     assert (tmp_path / "m-explained.html").read_text() == page, "the same numbers every time"
-
-
-def test_the_penalty_that_cross_validation_chose_is_kept(fit, houses, monkeypatch):
-    from ascd.cli import explain
-
-    seen, whole = [], explain.plain_again
-    monkeypatch.setattr(explain, "plain_again", lambda *given: seen.append(whole(*given)) or seen[-1])
-    found = fit(houses, "--cv", 2, "--explain", "--resamples", 5, "--json")
-    assert type(seen[0]).__name__ == "Lasso"
-    assert seen[0].alpha == found["chosen"]["alpha_"]
 
 
 def test_classes_and_targets_are_explained_one_by_one(fit, twins, tmp_path):

@@ -14,11 +14,10 @@ from estimators import make_data
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import KFold, ShuffleSplit
 
 from ascd import estimators as ours
-from ascd.estimators._data import InMemory
-from ascd.estimators._folds import seen_by, simplest_within_one_error
+from ascd.estimators._folds import simplest_within_one_error
 from ascd.results.solution import Status
 
 DATA = make_data(60, 8)
@@ -32,17 +31,6 @@ def _quiet_peers():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", FutureWarning)
         yield
-
-
-class OwnFolds(KFold):
-    """A splitter that may look at the data."""
-
-
-def test_splitters_of_scikit_learn_get_no_data_to_copy():
-    columns = InMemory(sparse.csc_array(X))
-    for cv in (KFold(3), StratifiedKFold(3), ShuffleSplit(3)):
-        assert seen_by(cv, columns).shape == (60, 1)
-    assert seen_by(OwnFolds(3), columns) is columns.matrix
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["equal", "weighted"])

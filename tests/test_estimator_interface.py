@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 import sklearn
 import sklearn.linear_model
 import sklearn.svm
 from estimators import CROSS_VALIDATED, EVERY, make_data, target_of
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -60,30 +57,6 @@ def test_a_fit_has_scikit_learns_attributes(name):
     for attribute in (a for a in vars(theirs) if a.endswith("_") and not a.startswith("_")):
         assert hasattr(mine, attribute), attribute
         assert np.shape(getattr(mine, attribute)) == np.shape(getattr(theirs, attribute)), attribute
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_pickles_and_clones(name):
-    model = EVERY[name](tol=1e-5).fit(X, target_of(name, DATA))
-    back = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(back.predict(X), model.predict(X))
-    assert back.certificate_ == model.certificate_
-    assert not hasattr(clone(model), "coef_")
-    assert clone(model).tol == 1e-5
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_frames_keep_their_names(name):
-    frame = pd.DataFrame(X, columns=[f"feature {j}" for j in range(X.shape[1])])
-    y = target_of(name, DATA)
-    model = EVERY[name]().fit(frame, pd.Series(y))
-    assert list(model.feature_names_in_) == list(frame.columns)
-    np.testing.assert_allclose(model.coef_, EVERY[name]().fit(X, y).coef_, atol=1e-12)
-    np.testing.assert_allclose(model.predict(frame), model.predict(frame.copy()))
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame.rename(columns={"feature 0": "other"}))
-    pipeline = make_pipeline(StandardScaler(), EVERY[name]()).set_output(transform="pandas").fit(frame, y)
-    assert list(pipeline[-1].feature_names_in_) == list(frame.columns)
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -268,13 +268,6 @@ def test_flags_of_paths_are_true_or_false(flag):
         ascd.path(ascd.Problem(A, B, penalty=ascd.L1(0.1)), **{flag: "no"})
 
 
-@pytest.mark.parametrize("run", [ascd.solve, ascd.path])
-@pytest.mark.parametrize("flag", ["intercept", "progress"])
-def test_flags_of_block_problems_are_true_or_false(run, flag):
-    with pytest.raises(TypeError, match=f"{flag} must be True or False; got 'no'"):
-        run(ascd.Problem(A, B, penalty=ascd.L21(0.1)), **{flag: "no"})
-
-
 def test_only_problems_are_solved():
     with pytest.raises(TypeError, match=r"problem must be an ascd\.Problem; got ndarray"):
         ascd.solve(A)
@@ -288,20 +281,3 @@ def test_negative_counts_are_refused():
 def test_the_engine_sends_losses_without_a_curvature_bound_to_solve():
     with pytest.raises(ValueError, match=r"(?s)Poisson.*solve"):
         ascd.minimize(ascd.Problem(A, np.arange(4.0), "poisson", ascd.L1(0.1)))
-
-
-@pytest.mark.usefixtures("interpreted")
-def test_the_input_is_not_changed():
-    design, target, start, weights = A.copy(), B.copy(), np.zeros(3), np.ones(4)
-    for array in (design, target, start, weights):
-        array.flags.writeable = False
-    problem = ascd.Problem(design, target, penalty=ascd.L1(0.1), sample_weight=weights)
-    solution = ascd.solve(problem, tol=1e-10, x0=start, intercept=True, n_jobs=-1)
-    assert solution.x.any()
-    assert not start.any()
-
-
-@pytest.mark.usefixtures("interpreted")
-def test_a_progress_bar_is_shown_on_request(capsys):
-    pytest.importorskip("rich", reason="rich is not installed (extra 'cli')")
-    assert ascd.solve(ascd.Problem(A, B, penalty=ascd.L1(0.1)), progress=True).converged

@@ -17,7 +17,7 @@ from selection import bounds_of, check_draw, follows, redraws, regression, spars
 import ascd
 from ascd.engine.descent import descend
 from ascd.engine.rules.largest import Heap
-from ascd.engine.rules.scan import pick_at_least, put_largest_first, sort_decreasing
+from ascd.engine.rules.scan import pick_at_least
 from ascd.engine.steepness import STEEPNESS
 from ascd.engine.tuning import CHILDREN, PICK_BLOCK
 
@@ -188,30 +188,6 @@ def test_lazy_picks_attain_the_scans_bounds(interpreted, kind, steepness):
             assert lazy.rule.active_count(lazy.point) == scan.rule.active_count(lazy.point)
 
 
-def test_lazy_lower_bounds_of_a_zero_column_that_is_not_known_at_first(interpreted):
-    """Its lower bound does not fall with the step lengths, as those of all others do."""
-    A = np.diag([1.0, 0.0, 10.0])
-    case = Case("zero", A, np.array([100.0, 0.0, 0.0]), "squared", ascd.L2(1.0), ref.L2(np.ones(3)))
-    for rule in ("l-ascd", "a-ascd"):
-        for seed in range(10):
-            lazy, _ = both(case, rule, init="none", x0=np.array([0.0, 50.0, 0.0]), step="fixed", seed=seed)
-            watch(
-                lazy, 120, lambda point, pick, lazy=lazy, rule=rule: check_pick(case, rule, "gs-s", lazy, point, pick)
-            )
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_lazy_rules_with_coordinates_fixed_by_their_box(interpreted, rule):
-    """Nothing is known of them at first, and yet they cannot be steep."""
-    rng, lower = np.random.default_rng(14), np.full(6, 0.5)
-    for upper in (lower, np.array([0.5, 0.5, 0.5, 0.5, 0.5, 1.0]), np.array([0.5, 2.0, 0.5, 2.0, 0.5, 2.0])):
-        A, b = rng.standard_normal((8, 6)), rng.standard_normal(8)
-        case = Case("held", A, b, "squared", ascd.Box(lower, upper), ref.Box(lower, upper))
-        lazy, _ = both(case, rule, init="none")
-        watch(lazy, 40, lambda point, pick, lazy=lazy, case=case: check_pick(case, rule, "gs-s", lazy, point, pick))
-        assert ref.scores(case.reference(), "gs-s", lazy.point.x, case.reference().gradient(lazy.point.x)).max() < 1e-3
-
-
 @pytest.mark.parametrize("rule", RULES)
 def test_a_run_goes_on_where_nothing_is_left_to_move(interpreted, rule):
     """λ above λ_max: every bound is 0, and every coordinate as good as any other."""
@@ -271,31 +247,6 @@ def test_heap_keeps_its_order(keys, changes):
         np.testing.assert_array_equal(heap.key, keys[heap.order])
 
 
-@settings(max_examples=100, deadline=None)
-@given(LISTS, st.integers(0, 10**6), st.integers(0, 10**6))
-def test_largest_come_first(keys, size, count):
-    size = 1 + size % len(keys)
-    count = 1 + count % size
-    key, order = np.array(keys), np.random.default_rng(size).permutation(len(keys)).astype(np.int32)
-    before = order.copy()
-    put_largest_first(order, key, size, count)
-    assert sorted(order[:size]) == sorted(before[:size])
-    assert np.array_equal(order[size:], before[size:])
-    np.testing.assert_array_equal(np.sort(key[order[:count]]), np.sort(key[before[:size]])[size - count :])
-
-
-@settings(max_examples=100, deadline=None)
-@given(LISTS, st.integers(0, 10**6))
-def test_members_are_sorted_by_decreasing_key(keys, count):
-    count %= len(keys) + 1
-    key, members = np.array(keys), np.random.default_rng(count).permutation(len(keys)).astype(np.int32)
-    before = members.copy()
-    sort_decreasing(members, count, key)
-    assert sorted(members[:count]) == sorted(before[:count])
-    assert np.array_equal(members[count:], before[count:])
-    np.testing.assert_array_equal(key[members[:count]], np.sort(key[before[:count]])[::-1])
-
-
 # ------------------------------------------------------------------------------------- uniform picks
 
 
@@ -315,9 +266,3 @@ def test_every_member_has_the_same_chance(size):
     members = np.flatnonzero(values >= values.max())
     tickets = (np.arange(members.size) + 0.5) / members.size
     assert [pick_at_least(values, values.max(), Ticket(number)) for number in tickets] == members.tolist()
-
-
-@pytest.mark.parametrize("threshold", [2.0, math.nan])
-def test_where_no_value_reaches_the_threshold_any_coordinate_is_picked(threshold):
-    values = np.ones(PICK_BLOCK + 4)
-    assert [pick_at_least(values, threshold, Ticket(number)) for number in (0.0, 0.5, 0.999)] == [0, 130, 259]

@@ -59,21 +59,6 @@ def test_a_path_tells_its_ends_and_draws_its_coefficients(problem):
     assert "max_time" in text_of(empty._repr_html_())
 
 
-def test_a_path_is_plotted(problem):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
-    found = ascd.path(problem, n_alphas=12, eps=0.05)
-    ax = found.plot(most=5)
-    assert len(ax.lines) == 6  # five coefficients and the line at zero
-    assert ax.get_xscale() == "log"
-    left, right = ax.get_xlim()
-    assert left > right
-    largest = np.argmax(np.abs(found.coefs).max(axis=1))
-    assert np.array_equal(ax.lines[0].get_ydata(), found.coefs[largest])
-    with pytest.raises(ValueError, match="most must be at least 1; got 0"):
-        found.plot(most=0)
-
-
 def test_a_trace_shows_both_ends(problem):
     trace = ascd.minimize(problem, rule="cyclic", record=1, max_iter=20, tol=0.0, rng=0).trace
     shown = text_of(trace._repr_html_())

@@ -217,28 +217,6 @@ def test_answers_are_numpys_in_any_order_of_columns(form, memory, order, reader_
     np.testing.assert_array_equal(source.fetch(columns).matrix.values, A[:, columns])
 
 
-@pytest.mark.parametrize("form", CHUNKS)
-def test_a_chunk_larger_than_the_memory_is_decoded_for_each_part(form, reader_of):
-    reader = reader_of(form)
-    memory, first = CHUNKS[form] / 2.0, int(reader.ends[1])
-    pieces = [piece for piece in FileMatrix(reader, memory).pieces.of(EVERY) if piece.rows.stop <= first]
-    assert max(piece.values.nbytes for piece in pieces) <= costs.FILE_PART * memory
-    parts = -(-first // int(first / 8))  # eight, but for rows that cannot be cut
-    assert len(pieces) == parts * {"parquet": 12, "zarr": 3, "zarr rows": 1}[form]
-    assert sum(piece.values.size for piece in pieces) == first * 12
-
-
-@pytest.mark.parametrize(("chunks_allowed", "ahead"), [(3, 0), (40, 2)])
-@pytest.mark.parametrize("form", CHUNKS)
-def test_nothing_is_read_ahead_of_a_chunk_larger_than_a_piece(form, chunks_allowed, ahead, reader_of, monkeypatch):
-    reader = reader_of(form)
-    calls, read = [], reader.read
-    monkeypatch.setattr(reader, "read", lambda *what: calls.append(1) or read(*what))
-    for number, piece in enumerate(FileMatrix(reader, CHUNKS[form] * chunks_allowed).pieces.of(EVERY), start=1):
-        assert number <= len(calls) <= number + ahead
-        assert piece.values.nbytes <= CHUNKS[form]
-
-
 @pytest.mark.parametrize("columns_allowed", [2, 5])
 def test_a_fit_takes_the_passes_of_a_plain_file(columns_allowed, reader_of, tmp_path):
     memory = columns_allowed * 50 * 8.0 / costs.FILE_NEAR

@@ -36,13 +36,6 @@ for thread in threads: thread.join()
 print("\\n".join(errors))
 """
 
-STAR = """
-import sys
-from ascd import *
-import ascd
-assert "ascd.estimators.svm" in sys.modules
-print(sorted(set(ascd.__all__) - set(globals())))
-"""
 
 TYPED = """
 from ascd import L1, Lasso
@@ -76,10 +69,6 @@ def python(code, *options):
 
 def test_many_threads_import_the_estimators_for_the_first_time_at_once():
     assert python(AT_ONCE) == ""
-
-
-def test_a_star_import_brings_every_name():
-    assert without_us(STAR) == "[]"
 
 
 def test_every_name_is_listed_sorted_and_leads_somewhere():

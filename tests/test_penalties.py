@@ -11,7 +11,7 @@ from formulas import HIGH, LOW, PENALTIES, C, W, inside
 
 import ascd
 from ascd import L1, L2, Box, Problem, solve
-from ascd.problem.penalties import as_penalty, nearest_allowed
+from ascd.problem.penalties import as_penalty
 from ascd.problem.terms import NO_INDICES, gap_of_coordinates, largest_term
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -148,13 +148,6 @@ def test_weight_zero_leaves_the_coordinate_free(penalty):
     assert (free.cost_conjugate(0.0, 2), free.cost_conjugate(0.1, 2), free.dual_scale(0.1, 2)) == (0.0, math.inf, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("box", "start"), [(ascd.Box(), 0.0), (ascd.Box(0.5, 2.0), 0.5), (ascd.Box(-3.0, -1.0), -1.0), (ascd.Zero(), 0.0)]
-)
-def test_the_default_start_is_the_nearest_allowed_point(box, start):
-    np.testing.assert_array_equal(nearest_allowed(box.check(N), N), np.full(N, start))
-
-
 def test_parameters_arrive_in_compiled_form():
     penalty = ascd.L1L2(1, np.arange(N, dtype=np.float32), [1, 2, 3, 4], np.float32(0.5)).check(N)
     assert [type(field) for field in penalty] == [float, np.ndarray, np.ndarray, float]
@@ -191,10 +184,6 @@ def test_bad_parameters_are_named(penalty, error, words):
     with pytest.raises(error) as caught:
         as_penalty(penalty, N)
     assert all(word in str(caught.value) for word in words), str(caught.value)
-
-
-def test_no_penalty_is_zero():
-    assert as_penalty(None, N) == ascd.Zero()
 
 
 def test_a_piece_of_the_bounded_elastic_net_is_quadratic_and_ends_at_its_kinks_and_bounds():

@@ -10,19 +10,15 @@ import math
 import numpy as np
 import pytest
 from formulas import LOSSES, PENALTIES, feasible, gradient, smooth, targets
+from pairs import in_pairs
 
 import ascd
 
 D, N = 12, 4
 WEIGHTS = {"no weights": None, "weights": np.r_[0.0, 0.0, np.linspace(0.2, 3.0, D - 2)]}
 pytestmark = pytest.mark.usefixtures("interpreted")
-every_pair = [pytest.mark.parametrize("loss", LOSSES), pytest.mark.parametrize("penalty", PENALTIES)]
-
-
-def pairs(test):
-    for mark in every_pair:
-        test = mark(test)
-    return test
+by_turns = [(list(LOSSES)[turn % 4], penalty) for turn, penalty in enumerate(PENALTIES)]
+pairs = pytest.mark.parametrize(("loss", "penalty"), by_turns)
 
 
 def data(loss, seed=0):
@@ -35,9 +31,9 @@ def make(loss, penalty, weights=None):
     return ascd.Problem(A, b, loss, PENALTIES[penalty][0], weights), A, b, rng
 
 
-@pairs
-@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+@in_pairs(loss=LOSSES, penalty=PENALTIES, weights=WEIGHTS)
 def test_values_equal_numpy(loss, penalty, weights):
+    weights = WEIGHTS[weights]
     problem, A, b, rng = make(loss, penalty, weights)
     s = np.ones(D) if weights is None else weights
     for _ in range(3):
@@ -52,18 +48,9 @@ def test_values_equal_numpy(loss, penalty, weights):
 
 
 @pairs
-def test_a_point_outside_the_box_costs_infinity(loss, penalty):
-    problem, A, b, _ = make(loss, penalty)
-    x = np.full(N, -7.0)
-    expected = smooth(loss, A, b, 1.0, x) + PENALTIES[penalty][1](x).sum()
-    assert problem.objective(x) == pytest.approx(expected, rel=1e-13)
-    assert math.isinf(problem.objective(x)) == isinstance(PENALTIES[penalty][0], ascd.Box)
-
-
-@pairs
 def test_the_gap_bounds_the_distance_to_the_optimum_and_vanishes_there(loss, penalty):
-    """Every loss with every penalty; each with weights and without."""
-    turn = list(LOSSES).index(loss) + list(PENALTIES).index(penalty)
+    """Every loss and every penalty, with weights and without; each pair is in test_solver_agreement."""
+    turn = list(PENALTIES).index(penalty) // 4
     problem, _, _, rng = make(loss, penalty, list(WEIGHTS.values())[turn % 2])
     solution = ascd.solve(problem, tol=1e-11)
     assert solution.converged
@@ -100,16 +87,6 @@ def test_the_lasso_gap_equals_the_textbook(weights, seed):
     for x in (np.zeros(N), rng.standard_normal(N), ascd.minimize(problem, rule="cyclic").x):
         textbook = min(numpy_lasso_gap(A, b, x, 2.0, s), problem.objective(x))  # 0 is a dual point too
         assert problem.gap(x) == pytest.approx(textbook, rel=2e-9, abs=1e-11)
-
-
-@pytest.mark.parametrize(
-    ("penalty", "best"), [(ascd.L1(1.0), 0.0), (ascd.L2(1.0, 1.0, -2.0), 2.0), (ascd.Box(0.0, 1.5, 0.0, -1.0), 1.5)]
-)
-def test_a_zero_column_follows_its_penalty(penalty, best):
-    A = np.c_[np.zeros(3), np.eye(3)]
-    solution = ascd.minimize(ascd.Problem(A, np.ones(3), penalty=penalty), rule="cyclic", tol=1e-9)
-    assert solution.converged
-    assert solution.x[0] == pytest.approx(best, abs=1e-9)
 
 
 def test_repr_says_what_it_is():

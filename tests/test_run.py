@@ -15,7 +15,6 @@ from copies import OTHERS, ended
 
 import ascd
 from ascd import Status
-from ascd._core.timing import compiling
 from ascd.engine import minimize as run
 
 pytestmark = pytest.mark.usefixtures("plain_python")
@@ -64,8 +63,8 @@ def test_the_iteration_limit_is_exact(max_iter):
     np.testing.assert_allclose(solution.x, x, rtol=1e-12, atol=1e-13)
 
 
-def test_tolerance_zero_never_stops_early(compiled):
-    assert ascd.minimize(problem(), rule="cyclic", tol=0.0, max_iter=50_000).n_iter == 50_000
+def test_tolerance_zero_never_stops_early():
+    assert ascd.minimize(problem(), rule="cyclic", tol=0.0, max_iter=3_000).n_iter == 3_000
 
 
 def test_the_time_limit():
@@ -200,21 +199,6 @@ def test_a_generator_is_used_where_it_stands():
     seeded = ascd.minimize(problem(), rule="uniform", rng=1, tol=0.0, max_iter=15).x
     np.testing.assert_array_equal(runs[0], seeded)
     assert (runs[0] != runs[1]).any()
-
-
-def test_compiling_is_told_apart(monkeypatch):
-    """It was counted as descending where a look at the end compiled a kernel, and never told."""
-    recompute = run.Run._recompute
-
-    def compiled_first(this):
-        with compiling():
-            time.sleep(0.2)
-        recompute(this)
-
-    monkeypatch.setattr(run.Run, "_recompute", compiled_first)
-    solution = ascd.minimize(problem(), rule="cyclic", oracle=ascd.Random(printed=True), rng=0)
-    assert solution.converged
-    assert solution.seconds < 0.2 <= solution.compile_seconds
 
 
 def test_only_descending_is_timed():

@@ -47,7 +47,6 @@ MINIMA = [
     for number, rule in enumerate(NEW_RULES)
     for second, oracle in enumerate(("norm", "reference"))
 ]
-COMPILED = [("block", "reference", "squared")]
 
 
 SIZE = 16, 8
@@ -71,11 +70,6 @@ def check_minimum(rule, oracle, loss):
 
 @pytest.mark.parametrize(("rule", "oracle", "loss"), MINIMA)
 def test_new_parts_reach_the_minimum(interpreted, rule, oracle, loss):
-    check_minimum(rule, oracle, loss)
-
-
-@pytest.mark.parametrize(("rule", "oracle", "loss"), COMPILED)
-def test_new_parts_reach_the_minimum_compiled(compiled, rule, oracle, loss):
     check_minimum(rule, oracle, loss)
 
 

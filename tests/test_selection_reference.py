@@ -17,7 +17,6 @@ from selection import LOSSES, bounds_of, regression, watch
 import ascd
 from ascd.engine import descent
 from ascd.engine.oracles.reference import HAS_REFERENCE, REFERENCE_SQUARE, Referenced
-from ascd.engine.rules import RULES
 
 pytestmark = pytest.mark.usefixtures("interpreted", "lazy_everywhere")
 
@@ -123,19 +122,6 @@ def test_reference_interval_is_tight(seed):
 
 
 # ----------------------------------------------------------------------------------------- refreshing
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_rules_that_draw_at_random_are_patient(rule):
-    """By name and as parts; a patience of the user's is kept."""
-    case = regression(15, 20)
-    patience = 1.0 if rule in ("ascd", "a-ascd", "look-ahead", "adaptive") else 0.25
-    for oracle in ("reference", ascd.Reference()):
-        assert assemble(case.library(), rule, oracle).oracle.patience == patience
-        assert assemble(case.library(), rule, ascd.Cached(fallback=oracle)).oracle.fallback.patience == 0.25
-    assert assemble(case.library(), rule, ascd.Reference(2.0)).oracle.patience == 2.0
-    with pytest.raises(TypeError, match="oracle must be a name or a NamedTuple"):
-        assemble(case.library(), rule, ascd.Reference)
 
 
 def count_refreshes(monkeypatch):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from lockstep import assemble, record
 from pairs import in_pairs
 from problems import CASES
 from reference.stochastic import Stochastic as NaiveStochastic
-from reference.stochastic import draw
 from scipy.sparse import eye_array
 from scipy.stats import binom
 from selection import regression
@@ -67,17 +65,6 @@ def test_radii_fail_no_more_often_than_they_say(draws, eta, kind):
 # ------------------------------------------------------------------------------------------- samples
 
 
-def test_a_sample_estimates_without_bias():
-    case = CASES["squared, sparse, l1, weights"]
-    problem = case.reference()
-    e = problem.s * problem.loss.derivative(problem.b, problem.A @ np.ones(case.n))
-    mass, y, _ = draw(problem.A, e, 60_000, np.random.default_rng(0))
-    assert np.abs(y).max() <= 1.0 + 1e-12
-    error = mass * np.linalg.norm(problem.A, axis=0) * y.mean(axis=0) - problem.A.T @ e
-    assert np.all(np.abs(error) <= 5.0 * mass * np.linalg.norm(problem.A, axis=0) * y.std(axis=0) / math.sqrt(60_000))
-    assert np.all((y**2).mean(axis=0) <= np.linalg.norm(e) / mass * 1.05)
-
-
 def follow_transcription(case, storage, anchored):
     """Compare every interval of a run; returns how many samples it drew, and how often it read all entries."""
     oracle = ascd.Stochastic(10, failure=0.2, anchored=anchored, patience=0.1)
@@ -131,13 +118,6 @@ def test_all_intervals_of_a_run_hold_as_often_as_promised(loss, anchored):
     found = outside(loss, 40, anchored=anchored)
     assert found.any(axis=(1, 2)).sum() <= most(40, 0.2), "runs in which some interval failed"
     assert found.mean(axis=0).max() <= most(40, 0.2) / 40, "and no entry fails more often at any step"
-
-
-def test_with_shorter_radii_the_same_test_fails(monkeypatch):
-    whole = stochastic.sampled_radius
-    monkeypatch.setattr(stochastic, "sampled_radius", lambda *given: 0.1 * whole(*given))
-    found = outside("squared", 40, anchored=False)
-    assert found.any(axis=(1, 2)).sum() > most(40, 0.2)
 
 
 # ------------------------------------------------------------------------------------------- nothing is called proved
@@ -215,22 +195,6 @@ def test_a_sketch_is_likely_where_it_is_smaller_than_the_data():
 
 
 # ------------------------------------------------------------------------------------------- runs
-
-
-def test_sampling_costs_no_more_than_the_steps_and_its_start():
-    problem = tall(3).library()
-    solution = ascd.minimize(problem, "u-ascd", ascd.Stochastic(30, patience=0.0, anchored=False), tol=0, max_iter=200)
-    price = 30 * 4 / 60 + 2
-    assert 200 + price <= solution.reads <= 2 * 200 + price
-
-
-def test_near_the_minimum_sampling_ceases():
-    case = tall(4)
-    assembly = assemble(case.library(), "cyclic", ascd.Stochastic(40, anchored=False))
-    assembly.descend(0, 200)
-    samples = assembly.oracle.account[stochastic.SAMPLES]
-    assembly.descend(200, 2000)
-    assert assembly.oracle.account[stochastic.SAMPLES] == samples
 
 
 @pytest.mark.parametrize(

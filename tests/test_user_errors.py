@@ -16,20 +16,16 @@ from user_parts.broken_parts import (
     Beyond,
     BlockNans,
     Counted,
-    Likely,
     Lost,
-    Radiusless,
     Shrinking,
     Signed,
     Slopeless,
     Told,
-    TooFlat,
     Typo,
     Undefined,
     Unprepared,
     Wild,
 )
-from user_parts.my_parts import Backwards, Generous, Partway
 
 import ascd
 from ascd._core.jit import debugging
@@ -61,27 +57,10 @@ def test_a_pick_that_does_not_exist(rule, pick, step, interpreted):
     assert str(caught.value) == f"rule {name}: select returned {pick:g} in step {step}; it must return one of 0 .. 4"
 
 
-def test_a_pick_may_be_a_whole_float(interpreted):
-    assert ascd.minimize(PROBLEM, rule=Wild(2.0), max_iter=3).n_iter == 3
-
-
 @pytest.mark.parametrize("answer", [(1.0, np.nan, 0.0), (1.0, np.inf, 0.0), (1.0, 0.0, -1e-3), (1.0, 0.0, np.nan)])
 def test_a_step_that_is_none(answer, interpreted):
     with pytest.raises(ValueError, match=r"step Lost: take returned .* for coordinate \d; it must return the new x"):
         ascd.minimize(PROBLEM, step=Lost(*answer), rng=0)
-
-
-def test_a_pick_or_a_step_that_is_none_compiled(compiled):
-    """What is compiled for a good pick sees a bad one."""
-    with pytest.raises(ValueError, match=r"step Lost: take returned \(1, nan, 0\) for coordinate"):
-        ascd.minimize(PROBLEM, rule=Counted(2), step=Lost(1.0, np.nan, 0.0), rng=0)
-    with pytest.raises(IndexError, match=r"rule Counted: select returned 1e\+15 in step 0; .* one of 0 \.\. 4"):
-        ascd.minimize(PROBLEM, rule=Counted(10**15), step=Lost(1.0, np.nan, 0.0), rng=0)
-
-
-@pytest.mark.parametrize("new", [np.nan, np.inf])
-def test_a_step_to_nowhere_diverges(new, interpreted):
-    assert ascd.minimize(PROBLEM, step=Lost(new, 0.0, 0.0), rng=0).status is ascd.Status.DIVERGED
 
 
 @pytest.mark.parametrize("oracle", [Shrinking(1e6), ascd.Cached(fallback=Shrinking(1e6)), Shrinking(np.nan)])
@@ -95,15 +74,6 @@ def test_a_steepness_that_is_no_number_proves_nothing(rule, interpreted):
     solution = ascd.minimize(PROBLEM, rule, steepness=Told((np.nan, np.nan)), max_iter=20, rng=0)
     assert solution.status is ascd.Status.ITERATION_LIMIT
     assert solution.steepness == np.inf
-
-
-@pytest.mark.parametrize("rule", ["working-set", "ascd", "u-ascd"])
-def test_bounds_from_elsewhere_prove_nothing(rule, interpreted):
-    """Their run goes on until exact entries say the same."""
-    flat = ascd.Problem(A, B, TooFlat(0.6), ascd.L1(0.1))
-    for problem, steepness in ((PROBLEM, Radiusless()), (flat, "gs-s")):
-        solution = ascd.minimize(problem, rule, steepness=steepness, tol=1e-4, max_iter=600, rng=0)
-        assert solution.steepness <= 1e-4 or not solution.status.is_answer
 
 
 @pytest.mark.parametrize("rule", ["working-set", "a-ascd", "cyclic"])
@@ -131,12 +101,6 @@ def test_answers_of_block_penalties_that_are_no_numbers_prove_nothing(wrong, int
         assert not solution.status.is_answer
 
 
-@pytest.mark.parametrize("chance", [1.5, -0.5, np.nan])
-def test_a_confidence_that_is_no_probability(chance, interpreted):
-    with pytest.raises(ValueError, match=rf"Likely.confidence\(\) must be in \[0, 1\]; got {chance}"):
-        ascd.minimize(PROBLEM, oracle=Likely(chance))
-
-
 def test_a_part_that_prepares_nothing(interpreted):
     with pytest.raises(TypeError, match=r"what Unprepared.prepare returns as rule must be .*; got None"):
         ascd.minimize(PROBLEM, rule=Unprepared())
@@ -151,12 +115,6 @@ def test_bounds_that_are_none_lead_to_coordinates_all_the_same(bounds, rule, int
     solution = ascd.minimize(PROBLEM, rule, steepness=Told(bounds), max_iter=60, rng=0)
     assert (solution.n_iter, solution.status.is_answer) == (60, False)
     assert solution.objective < PROBLEM.objective(np.zeros(N))
-
-
-def test_good_parts_are_not_disturbed(interpreted):
-    mine = ascd.minimize(PROBLEM, rule=Backwards(), step=Partway(0.7), oracle=Generous(1.5), tol=1e-8)
-    assert mine.converged
-    assert mine.objective == pytest.approx(ascd.solve(PROBLEM, tol=1e-12).objective, rel=1e-9)
 
 
 # -------------------------------------------------------------------------------------------- debug mode
@@ -192,22 +150,6 @@ def test_debug_compiles_nothing_and_agrees(compiled):
     assert plain.n_iter == fast.n_iter
     assert plain.converged
     np.testing.assert_allclose(plain.x, fast.x, rtol=1e-10, atol=1e-14)
-
-
-def test_debugging_can_be_switched_on_for_all_calls(compiled):
-    with compilations_of(descend) as compilations, debugging(True):
-        with pytest.raises(AttributeError, match=r"Typo\.select: .*broken_parts\.py"):
-            ascd.minimize(PROBLEM, rule=Typo())
-        with pytest.raises(AttributeError, match=rf"Undefined\.prox: .*'strenght'.*line {line_of('Undefined')}"):
-            ascd.solve(ascd.Problem(A, B, penalty=Undefined(1.0)))
-    assert compilations.kept == []
-    with pytest.raises(TypeError, match="could not be compiled"):
-        ascd.minimize(PROBLEM, rule=Typo())
-
-
-def test_errors_of_the_library_keep_their_text(compiled):
-    with pytest.raises(ValueError, match="x0 must have a finite objective"):
-        ascd.minimize(ascd.Problem(A, B, penalty=ascd.Box(0.0, 1.0)), x0=np.full(N, 2.0), debug=True)
 
 
 def test_the_documented_command_line_switch():

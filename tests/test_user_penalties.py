@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +11,7 @@ from test_user_parts import spoiled
 from user_parts.my_penalties import Barrier, Between, Nowhere, Threshold, Tilted
 
 import ascd
-from ascd.engine.minimize import with_constant
-from ascd.problem.penalties import is_held, nearest_allowed
+from ascd.problem.penalties import nearest_allowed
 
 D, N = 30, 8
 RNG = np.random.default_rng(11)
@@ -110,13 +108,6 @@ def test_a_linear_term_of_any_name_is_found(interpreted):
     assert ascd.Problem(np.zeros((2, 1)), [0.0, 0.0], penalty=Tilted(1.0)).objective([0.0]) == 0.0
 
 
-def test_what_is_held():
-    assert all(map(is_held, [ascd.Box(0.0, 1.0), ascd.Box(0.0, math.inf, l2=1.0), ascd.BoundedL1L2(0.0, upper=1.0)]))
-    held_not = [ascd.Box(0.0), ascd.L1(1.0), ascd.L2(1.0), ascd.BoundedL1L2(1.0, upper=1.0), Between(0.0, 1.0)]
-    assert not any(map(is_held, held_not))
-    assert is_held(spoiled(Between(0.0, 1.0), is_held=lambda self: True))
-
-
 # ------------------------------------------------------------------------------------- optional methods
 
 RIGHT = {
@@ -136,21 +127,6 @@ def test_optional_methods_have_one_form(method, form, wrong):
     with pytest.raises(TypeError) as caught:
         ascd.Problem(A, B, penalty=penalty)
     assert str(caught.value) == f"penalty Threshold: {method} must be written {form}"
-
-
-class WithAFieldCalled:
-    """Penalties with one field of a given name."""
-
-    def __new__(cls, name):
-        from collections import namedtuple
-
-        return type("Named", (namedtuple("Named", [name]),), {})(1.0)
-
-
-@pytest.mark.parametrize("name", ["scaled", "check", "is_held", "with_free", "is_smooth", "piece"])
-def test_a_field_named_like_an_optional_method(name):
-    with pytest.raises(TypeError, match=rf"penalty Named: rename the field '{name}'"):
-        ascd.Problem(A, B, penalty=WithAFieldCalled(name))
 
 
 def test_a_check_that_returns_nothing():
@@ -174,20 +150,6 @@ def test_other_parts_are_held_to_prepare_too():
 
 
 # ------------------------------------------------------------------------------------------- intercepts
-
-
-@pytest.mark.parametrize(
-    "penalty",
-    [ascd.Zero(0.5), ascd.L1(1.0), ascd.L2(np.arange(N) + 1.0), ascd.L1L2(1.0, 2.0), ascd.Box(1.0, 2.0),
-     ascd.BoundedL1L2(1.0, 1.0, 0.5, 2.0)],
-    ids=lambda penalty: type(penalty).__name__,
-)  # fmt: skip
-def test_ours_leave_the_last_coordinate_free(interpreted, penalty):
-    free = with_constant(ascd.Problem(A, B, penalty=penalty)).parts.penalty
-    ours = penalty.check(N)
-    for x in (-3.0, 0.0, 1.5):
-        assert free.cost(x, N) == 0.0
-        assert [free.cost(x, j) for j in range(N)] == [ours.cost(x, j) for j in range(N)]
 
 
 def test_arrays_that_are_too_short_are_named():

@@ -149,21 +149,6 @@ def test_a_path_that_ends_in_a_batch_keeps_what_is_done(folder, monkeypatch, err
     assert (np.abs(found.objectives - expected.objectives[:done]) <= 1e-6 * expected.zero_objective).all()
 
 
-def test_warm_starts_that_are_no_numbers_are_dropped(folder, monkeypatch, expected):
-    minimum = WarmStarts._minimum
-    monkeypatch.setattr(tuning, "WORTH_A_PASS", 0.0)
-
-    def spoiled(self, *given):
-        found = minimum(self, *given)
-        return found._replace(seen=found.seen._replace(raw_gradient=np.full((D, 1), np.nan)))
-
-    monkeypatch.setattr(WarmStarts, "_minimum", spoiled)
-    found = path_of(opened(folder), n_alphas=10)
-    ends = expected.objectives[[0, -1]]
-    assert found.status is Status.CONVERGED
-    assert (np.abs(found.objectives[[0, -1]] - ends) <= 1e-6 * expected.zero_objective).all()
-
-
 def test_no_warm_start_is_made_without_rounds_time_or_room(folder, monkeypatch):
     monkeypatch.setattr(WarmStarts, "_minimum", None)
     assert path_of(opened(folder), max_time=0.0, alphas=[2.0, 1.0, 0.5]).status is Status.TIME_LIMIT
@@ -171,17 +156,6 @@ def test_no_warm_start_is_made_without_rounds_time_or_room(folder, monkeypatch):
     path_of(opened(folder), max_iter=0, alphas=[2.0, 1.0, 0.5, 0.2])
     small = opened(folder, memory=2e5)
     assert path_of(small, n_alphas=5, eps=0.5).status is Status.CONVERGED
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_products_with_several_vectors_take_one_pass(folder, order):
-    design, vectors, columns = opened(folder, order), RNG.standard_normal((D, 5)), np.arange(N)
-    design.dots(np.array([3, 9]), vectors[:, 0])  # these are cached from now on
-    before = design.bytes_read
-    found = design.dots_with_several(columns, vectors)
-    np.testing.assert_allclose(found, A.T @ vectors, atol=1e-10)
-    assert design.bytes_read - before <= A.nbytes
-    np.testing.assert_allclose(design.dots_with_several(columns[:4], vectors), A[:, :4].T @ vectors, atol=1e-10)
 
 
 def test_several_targets_are_multiplied_in_one_pass(folder):

@@ -81,44 +81,6 @@ class Told(NamedTuple):
         return self.answer
 
 
-class Radiusless(NamedTuple):
-    """A steepness whose bounds forget the radius."""
-
-    unit: float = 1.0
-
-    def score(self, penalty, j, x, g):
-        low, high = penalty.subgradient(x, j)
-        return max(0.0, g + low, -g - high)
-
-    def bounds(self, penalty, j, x, g, r):
-        score = self.score(penalty, j, x, g)
-        return score, score
-
-
-class TooFlat(NamedTuple):
-    """The squared loss, with a curvature bound that is too small: intervals become narrower than they may."""
-
-    most: float
-
-    def value(self, y, z):
-        return 0.5 * (z - y) ** 2
-
-    def derivative(self, y, z):
-        return z - y
-
-    def curvature(self, y, z):
-        return 1.0
-
-    def conjugate(self, y, u):
-        return 0.5 * u * u + u * y
-
-    def is_quadratic(self):
-        return False
-
-    def curvature_bound(self):
-        return self.most
-
-
 class Slopeless(NamedTuple):
     """The squared loss, with a derivative that is no number."""
 
@@ -194,18 +156,6 @@ class BlockNans(NamedTuple):
 
     def block_scale(self, u, radius, b):
         return min(1.0, 1.0 / max(norm_of(u) + radius, 1e-300))
-
-
-class Likely(NamedTuple):
-    """An oracle that says how likely its intervals are."""
-
-    chance: float
-
-    def confidence(self):
-        return self.chance
-
-    def update(self, point, i, change, rng):
-        point.intervals.inflate(abs(change) * point.problem.norm[i])
 
 
 class Unprepared(NamedTuple):
