@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import numpy as np
@@ -20,7 +19,7 @@ pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed"
 pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
 from command_line import run  # noqa: E402
 
-from ascd.cli import ERROR, INTERRUPTED, USAGE, Stopped, commands, main  # noqa: E402
+from ascd.cli import ERROR, INTERRUPTED, USAGE, commands, main  # noqa: E402
 from ascd.cli.app import COMMANDS  # noqa: E402
 from ascd.cli.models import COMMON, MODELS, make_estimator  # noqa: E402
 
@@ -97,8 +96,8 @@ MISUSED = [
     *((f"{command} --sep ::", "sep (--sep) must be one character") for command in ("fit t.csv", "predict m.npz t.csv")),
     ("fit folder --memory much", "memory must be at least 1 MiB"),
     ("fit noext", "does not show the file's format"),
-    *((f"path t.csv --eps {eps}", f"{eps} is not in the range 0<x<1") for eps in ("2.0", "nan")),
-    *((f"path t.csv --tol {tol}", "is not in the range x>=0") for tol in ("-1", "nan")),
+    ("path t.csv --eps 2.0", "2.0 is not in the range 0<x<1"),
+    ("path t.csv --tol -1", "is not in the range x>=0"),
     ("convert t.csv new", "a CSV file becomes a Parquet file"),
     ("convert t.csv new.parquet --impute median", "'median' is not one of"),
     ("reproduce 9", "unknown figure '9'"),
@@ -111,25 +110,17 @@ MISUSED = [
     ("path t.csv --out t.csv", "is a file"),
     # what does not go together, or has no effect
     ("fit t.csv --alpha 1 --cv 3", "--alpha and --cv exclude each other"),
-    ("fit t.csv --choose 1se", "--choose has no effect without --cv"),
-    ("fit t.csv --classes", "--classes has no effect without a classifier (--model logistic or svm)"),
-    ("fit t.csv --resamples 9", "--resamples has no effect without --explain"),
+    ("fit t.csv --choose 1se", "--choose needs --cv"),
     ("fit t.csv --drop --impute mean", "--drop and --impute mean exclude each other"),
     ("fit t.csv --target a --target b", "model 'lasso' has one target; there are 2"),
     ("fit t.csv --memory 2GB", "cannot be read piece by piece"),
     ("fit folder --explain", "--explain fits half-samples"),
-    ("fit c.parquet --memory 2GB --drop", "--drop needs the data in memory; ascd convert --drop does it once"),
+    ("fit c.parquet --memory 2GB --drop", "--drop and --impute need the data in memory; ascd convert has them"),
     ("fit c.parquet --memory 2GB --target a --target b --model multi-task-lasso", "several targets need the data"),
-    ("path t.csv --l1-ratio 0.5", "--l1-ratio has no effect without --model elastic-net"),
     ("predict m.npz folder", "is no file that this command reads"),
-    ("predict m.npz t.csv --force", "--force has no effect without --out"),
-    *((f"fit {file} --{option}", f"--{option.split()[0]} has no effect on {kind} ({file}): leave it out")
-      for file, kind in (("t.npz", "npz"), ("t.svm", "libsvm"), ("folder", "data on disk"))
-      for option in ("sep ,", "no-header", "na x", "dates days")),
-    ("convert t.svm new --target y", "--target has no effect on libsvm (t.svm)"),
+    *((f"fit {file} --{option} y --out n.npz", "have no names") for file in ("t.npz", "t.svm")
+      for option in ("target", "without")),
     ("reproduce 4 --only-publish", "name no FIGURES"),
-    ("reproduce --only-publish --jobs 1", "--jobs has no effect without runs"),
-    ("reproduce 2b --data rcv1", "--data has no effect without a panel of figure 3"),
 ]  # fmt: skip
 
 GAP = "1 missing or infinite value, the first in feature 'a', row 4"
@@ -294,8 +285,6 @@ def test_paths_are_those_of_the_estimators(capsys, place):
         assert json.loads(out)["nonzero"][0] == 0
         for alpha, coef in zip(strengths[1:], coefs.T[1:], strict=True):
             np.testing.assert_allclose(coef, model.set_params(alpha=alpha).fit(X, y).coef_, atol=1e-4)
-    assert "created the folder q" in run(capsys, "path", "t.csv", "--points", 3, "--out", "q")[1]
-    assert "created" not in run(capsys, "path", "t.csv", "--points", 3, "--out", "q")[1]
 
 
 def test_names_cannot_steer_a_terminal(capsys, place):
@@ -334,13 +323,12 @@ def test_an_interrupt_that_compiled_code_swallows_is_repeated(monkeypatch, capsy
     """LLVM's callbacks drop exceptions; Python's hook for these repeats the interrupt."""
 
     def swallowing():
-        sys.unraisablehook(type("Report", (), {"exc_value": Stopped()})())
+        sys.unraisablehook(type("Report", (), {"exc_value": KeyboardInterrupt()})())
         for _ in range(500):  # the repetition arrives between two bytecodes
             time.sleep(0.01)
 
     monkeypatch.setattr(commands, "facts", swallowing)
     before = signal.getsignal(signal.SIGINT), sys.unraisablehook
     code, _, error = run(capsys, "info")
-    assert (code, error) == (INTERRUPTED, "ascd: interrupted\n")
+    assert (code, error.strip()) == (INTERRUPTED, "ascd: interrupted")
     assert (signal.getsignal(signal.SIGINT), sys.unraisablehook) == before
-    assert threading.active_count() == 1 or all(not isinstance(one, threading.Timer) for one in threading.enumerate())

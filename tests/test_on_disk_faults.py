@@ -61,26 +61,11 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(order, tmp_path, monke
         data.as_design().check_finite()
 
 
-ZARRS = [{"zarr_format": 2}, {"zarr_format": 3}, {"zarr_format": 3, "shards": (40, 10)}]
-
-
-@pytest.mark.parametrize("form", ZARRS, ids=["2", "3", "3 in shards"])
-def test_a_zarr_array_that_is_written_to_is_an_error(form, tmp_path):
-    zarr = pytest.importorskip("zarr", minversion="3", reason="the extra 'zarr' is not installed, or is zarr 2")
-    path = tmp_path / "A.zarr"
-    array = zarr.create_array(str(path), shape=A.shape, chunks=(20, 5), dtype="f8", fill_value=0.0, **form)
-    array[:, :8] = A[:, :8]  # nothing is stored of the last chunks
-    data = open_data(path)
-    first = data.as_design().dots(np.arange(3), VECTOR)
-    array[25, 11] = 7.0
-    np.testing.assert_allclose(data.as_design().dots(np.arange(3), VECTOR), first)  # of chunks that are the same
-    with pytest.raises(OSError, match=r"A\.zarr has changed since it was opened: open it again"):
-        data.as_design().dots(np.array([11]), VECTOR)
-    again = open_data(path)
-    assert again.as_design().dots(np.array([11]), VECTOR) == pytest.approx(7.0 * VECTOR[25])
-    array.resize((60, 12))
-    with pytest.raises(OSError, match="has changed since it was opened"):
-        again.as_design().dots(np.arange(3), VECTOR)
+def test_a_zarr_array_of_another_shape_is_an_error(tmp_path):
+    data = open_data(zarr(tmp_path))
+    zarr(tmp_path, dtype="f4")
+    with pytest.raises(OSError, match=r"has (changed since it was opened|become shorter)"):
+        data.as_design().dots(np.arange(3), VECTOR)
 
 
 def test_parquet_files_serve_several_threads_and_processes(tmp_path):
@@ -179,16 +164,20 @@ BAD = [
     (lambda f: open_data(save(f, np.empty((3, 0)))), ValueError, "is not a complete|3 rows and 0 features"),
     (lambda f: open_data(parquet(f), target="prize"), ValueError, "target.*prize.*price"),
     (lambda f: open_data(parquet(f), without=["prize"]), ValueError, "column.*prize.*price"),
-    (lambda f: open_data(two(f, a=B, c=B, b=B)), ValueError, r"1\.parquet has other columns.*: the same in another"),
-    (lambda f: open_data(two(f, a=B, b=B)), ValueError, "'c' is in one of them only"),
+    (lambda f: open_data(two(f, a=B, c=B, b=B)), ValueError, r"1\.parquet has other columns.*, or the same in another"),
+    (lambda f: open_data(two(f, a=B, b=B)), ValueError, r"1\.parquet has other columns than .*0\.parquet"),
     (lambda f: open_data(two(f, a=B, b=B, c=["x"] * 50)), TypeError, r"1\.parquet: column 'c' must hold numbers; it"),
-    (lambda f: open_data(two(f, a=B, b=B, c=["x"] * 50), target="c"), TypeError, "the target 'c' holds string, in"),
+    (
+        lambda f: open_data(two(f, a=B, b=B, c=["x"] * 50), target="c"),
+        TypeError,
+        "the target 'c' has not the same type in all of",
+    ),
     (lambda f: open_data(save(f, np.ones(3))), ValueError, "two-dimensional array of numbers; it is 1-dimensional"),
     (lambda f: open_data(save(f, np.array([["a"]]))), ValueError, "two-dimensional array of numbers; it is 2-dim"),
     (lambda f: open_data(save(f, np.array([[None]]))), ValueError, "is not a complete .npy file of numbers"),
     (lambda f: open_data(write(f / "x.npy", "hello")), ValueError, "is not a complete .npy file"),
     (lambda f: open_data(write(f / "x.parquet", "hello")), ValueError, "is not a Parquet file"),
-    (lambda f: open_data(write(f / "index.json", "{}").parent), ValueError, "not an index that this version"),
+    (lambda f: open_data(write(f / "index.json", "{}").parent), ValueError, "is damaged: .* Run ascd convert again"),
     (lambda f: open_data(f), ValueError, "cannot be read piece by piece: .* folders that `ascd convert` writes"),
 ]
 

@@ -5,11 +5,8 @@ one-line usage errors; argparse has no completion of its own.  Commands print th
 mathematics.
 
 Exit codes: 0 done; 1 data that cannot be read or used, or work that fails; 2 wrong usage (``options.py``); 3 done, but
-short of the tolerance; 130 interrupted; 143 ended by SIGTERM.  Every error is one line.
-
-Ctrl-C and SIGTERM stop a command at once, and nothing half done is written.  Functions of the library answer a
-``KeyboardInterrupt`` with the best point so far; a command would go on with the next method and write half a result.
-So commands are stopped by ``Stopped``, which the library does not catch.
+short of the tolerance; 130 interrupted; 143 ended by SIGTERM.  Every error is one line.  Ctrl-C and SIGTERM stop a
+command at once, and nothing half done is written.
 """
 
 from __future__ import annotations
@@ -28,61 +25,42 @@ if TYPE_CHECKING:
     from typing import Any
 
 ERROR, USAGE, UNCONVERGED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
-#: Seconds after which an interrupt that got lost is repeated, and that threads are given to end.
-AGAIN, GRACE = 0.05, 1.0
-
-
-class Stopped(BaseException):
-    """The user pressed Ctrl-C, or the process was asked to end."""
-
-
-class Watch:
-    """Records that Ctrl-C was pressed, and repeats it where a callback of compiled code lost it."""
-
-    def __init__(self) -> None:
-        self.seen, self.is_terminated = False, False
-        self.hook = sys.unraisablehook
-        self.repeats: list[threading.Timer] = []
-
-    def stop(self, number: int, frame: Any) -> None:
-        """Handle the signal."""
-        self.seen, self.is_terminated = True, self.is_terminated or number == signal.SIGTERM
-        raise Stopped
-
-    def lost(self, report: Any) -> None:
-        """Serve as Python's hook for exceptions that cannot be raised."""
-        if not isinstance(report.exc_value, Stopped):
-            self.hook(report)
-            return
-        self.repeats.append(threading.Timer(AGAIN, _thread.interrupt_main))
-        self.repeats[-1].start()
 
 
 @contextmanager
-def stoppable(watch: Watch) -> Iterator[None]:
-    """Turn Ctrl-C and SIGTERM into ``Stopped``."""
+def stoppable() -> Iterator[list[int]]:
+    """Raise ``KeyboardInterrupt`` for SIGTERM, too; yields a list of the signals that have come.
+
+    A callback of compiled code drops exceptions: Python's hook for these repeats the interrupt.
+    """
+    seen: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield seen
         return
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def stop(number: int, frame: Any) -> None:
+        seen.append(number)
+        raise KeyboardInterrupt
+
+    def repeat(report: Any) -> None:
+        if isinstance(report.exc_value, KeyboardInterrupt):
+            threading.Timer(0.05, _thread.interrupt_main).start()
+        else:
+            hook(report)
+
+    handlers, hook = (
+        {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)},
+        sys.unraisablehook,
+    )
     try:
         for number in handlers:
-            signal.signal(number, watch.stop)
-        sys.unraisablehook = watch.lost
-        yield
+            signal.signal(number, stop)
+        sys.unraisablehook = repeat
+        yield seen
     finally:
-        for repeat in watch.repeats:
-            repeat.cancel()
-        sys.unraisablehook = watch.hook
+        sys.unraisablehook = hook
         for number, handler in handlers.items():
             signal.signal(number, handler)
-
-
-def ignore_signals() -> None:
-    """Ignore further interrupts, so that the ending of the command is not changed by them."""
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,17 +68,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Everything that takes time to import is imported behind the handler of Ctrl-C.
     """
-    watch, own_process = Watch(), arguments is None
+    seen: list[int] = []
     try:
-        with stoppable(watch):
+        with stoppable() as seen:
             try:
                 _write_any_letter()
-                return _run(arguments, watch)
-            except (Stopped, KeyboardInterrupt):
-                ignore_signals()  # until the handlers from before are back
-                return _interrupted(own_process, watch.is_terminated)
-    except (Stopped, KeyboardInterrupt):  # while the handlers were put in place, or taken away
-        return _interrupted(own_process, watch.is_terminated)
+                return _run(arguments, seen)
+            except KeyboardInterrupt:
+                if threading.current_thread() is threading.main_thread():  # the ending is not interrupted again
+                    for number in (signal.SIGINT, signal.SIGTERM):
+                        signal.signal(number, signal.SIG_IGN)
+                return _interrupted(arguments is None, signal.SIGTERM in seen)
+    except KeyboardInterrupt:  # while the handlers were put in place, or taken away
+        return _interrupted(arguments is None, signal.SIGTERM in seen)
 
 
 def _write_any_letter() -> None:
@@ -115,7 +95,7 @@ def _write_any_letter() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _run(arguments: Sequence[str] | None, watch: Watch) -> int:
+def _run(arguments: Sequence[str] | None, seen: list[int]) -> int:
     try:
         import click
         import rich  # noqa: F401  every command prints with it
@@ -133,7 +113,7 @@ def _run(arguments: Sequence[str] | None, watch: Watch) -> int:
         if isinstance(error.__cause__, EOFError):
             print("ascd: error: a file ends too early", file=sys.stderr)
             return ERROR
-        raise Stopped from None
+        raise KeyboardInterrupt from None
     except click.ClickException as error:
         _print_usage(error)
         return USAGE
@@ -141,8 +121,8 @@ def _run(arguments: Sequence[str] | None, watch: Watch) -> int:
         sys.stderr.close()
         return ERROR
     except Exception as error:
-        if watch.seen:  # what was interrupted failed in its own way
-            raise Stopped from None
+        if seen:  # what was interrupted failed in its own way
+            raise KeyboardInterrupt from None
         if settings.debug:
             raise
         message = _one_line(str(error)) or type(error).__name__
@@ -162,23 +142,19 @@ def _is_absent(error: Exception) -> bool:
 
 
 def _interrupted(own_process: bool, is_terminated: bool) -> int:
+    """Say so; end the process at once, as Python would wait for threads that go on fitting, and for a compilation."""
     code, word = (TERMINATED, "terminated") if is_terminated else (INTERRUPTED, "interrupted")
     print(f"ascd: {word}", file=sys.stderr)
     if own_process:
-        _leave(code)
+        others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+        for thread in others:
+            with suppress(RuntimeError):  # one that the signal found half started cannot be waited for
+                thread.join(1.0 / len(others))
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
     return code
-
-
-def _leave(code: int) -> None:
-    """End the process at once; Python would wait for threads that go on fitting, and for a compilation."""
-    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
-    for thread in others:
-        with suppress(RuntimeError):  # one that the signal found half started cannot be waited for
-            thread.join(GRACE / len(others))
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
 
 
 def _one_line(text: str) -> str:
@@ -194,5 +170,6 @@ def _print_usage(error: Any) -> None:
         return
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "ascd"
-    message = _one_line(error.format_message())
-    print(f"{command}: error: {message}  ({command} --help lists the options)", file=sys.stderr)
+    print(
+        f"{command}: error: {_one_line(error.format_message())}  ({command} --help lists the options)", file=sys.stderr
+    )

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ascd.cli import Stopped, options
+from ascd.cli import options
 from ascd.cli.console import advancing, answer, common, output, say, show_table, working
 from ascd.io.tables import counted
 
@@ -35,16 +35,17 @@ def convert(source: options.DataOptions, out: Path, room: str | None, is_single:
     from ascd.io import converting
     from ascd.io.reading import guess_format
 
-    options.announce_folder(out, "")
+    options.check_folder(out)
     source._replace(memory=room).check()
     with options.as_usage():
         converting.check_conversion(source.data, source.format or guess_format(source.data), out, force)
+    choices = source.choices
     notes: list[str] = []
     with working(f"converting {source.data}"):
         made = converting.convert(
-            source.data, out, target=source.target, without=source.without, memory=room,
-            dtype="float32" if is_single else "float64", dialect=source.dialect, na=source.na, drop=source.drop,
-            impute=source.impute or "", force=force, format=source.format, note=notes.append,
+            source.data, out, target=source.target, without=choices.without, memory=room,
+            dtype="float32" if is_single else "float64", dialect=source.dialect, drop=choices.drop,
+            impute=choices.impute, force=force, format=source.format, note=notes.append,
         )  # fmt: skip
     for note in notes:
         say(f"{source.data.name}: {note}")
@@ -64,7 +65,7 @@ def demo(epochs: int, out: Path) -> None:
     from ascd._core.tuning import A_MOMENT
     from ascd.reproduction import demo
 
-    is_new = options.announce_folder(out)
+    options.check_folder(out)
     stopwatch = Stopwatch()
     with working("fitting a Lasso with 20,000 columns"):
         fits = demo.fits()
@@ -78,7 +79,7 @@ def demo(epochs: int, out: Path) -> None:
     seconds, compiling = stopwatch.seconds, stopwatch.compile_seconds
     once = f", and {compiling:.1f} s to compile, or to load what is compiled" if compiling > A_MOMENT else ""
     say(f"\nall this took {seconds:.1f} s{once}")
-    say(f"{'created the folder ' + str(out) + '; ' if is_new else ''}open {files[0].resolve().as_uri()}")
+    say(f"open {files[0].resolve().as_uri()}")
     times = {"seconds": seconds, "compile_seconds": compiling}
     answer({"fits": fits, **outcome.plain(), **times, "files": files})
 
@@ -120,24 +121,20 @@ def reproduce(
     that are there.  Results, pictures, claims and a report for the browser are written to the folder --out.
     """
     from ascd.reproduction.claims import UNTESTED
-    from ascd.reproduction.panels import needs_text
     from ascd.reproduction.reproduce import publish, run
 
     folder = out / scale
     results = folder / "results.json"
-    for option in ("data", "jobs"):
-        options.check_needed(option, "runs (--only-publish makes none)", not only_publish)
-    options.check_needed("data", "a panel of figure 3, or another that uses text", needs_text(figures))
     if only_publish and figures:
         raise click.UsageError("--only-publish takes what the results file holds: name no FIGURES")
     if only_publish and not results.is_file():
         raise FileNotFoundError(f"no such file: {results}; run without --only-publish first")
-    options.announce_folder(out)
+    options.check_folder(out)
     if not only_publish:
         log = None if output().json else lambda line: click.echo(line, err=True)  # standard output is for the result
         try:
             results = run(figures, scale, folder, data, jobs, log)
-        except (Stopped, KeyboardInterrupt):
+        except KeyboardInterrupt:
             done = len(list((folder / "runs").glob("*.json")))
             click.echo(f"ascd: {done} finished runs are kept: the same command continues from there", err=True)
             raise

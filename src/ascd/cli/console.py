@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -161,52 +160,22 @@ def announcing_on(console: Any) -> Iterator[None]:
         yield
 
 
-class Forecast:
-    """The last round of a run on data on disk, and when it may end, computed anew each time it is drawn.
-
-    log gap falls along a line, if it falls as it has so far:
-    time left ≈ (log gap − log tolerance)·(time so far)/(log first gap − log gap)
-    """
-
-    def __init__(self, text: str = "", X: Any = None, now: Callable[[], float] = time.monotonic) -> None:
-        self.text, self.X, self.now, self.began = text, X, now, now()
-        self.last: Any = None
-        self.first, self.smallest = (self.began, math.inf), math.inf
-
-    def __call__(self, current: Any) -> None:
-        """Take a ``Round``; a lower iteration is another run, say of another class."""
-        if self.last is not None and current.iteration < self.last.iteration:
-            self.first, self.smallest = (self.began, math.inf), math.inf
-        self.last, self.smallest = current, min(self.smallest, current.gap)
-        if not math.isfinite(self.first[1]):
-            self.first = (self.now(), current.gap)
-
-    def left(self) -> float:
-        """Return seconds, or nan where nothing can be said yet."""
-        wanted = 0.0 if self.last is None else self.last.enough
-        if not 0.0 < wanted < self.smallest < self.first[1] < math.inf:
-            return 0.0 if 0.0 <= self.smallest <= wanted else math.nan
-        spent = self.now() - self.first[0]
-        return spent * math.log(self.smallest / wanted) / math.log(self.first[1] / self.smallest)
-
-    def words(self) -> str:
-        """Return gap, time so far and the estimate."""
-        seconds, left = f"{self.now() - self.began:.0f} s", self.left()
-        if not math.isfinite(self.smallest):
-            return f"no gap known yet, {seconds}"
-        wanted = f" ({self.last.enough:.1e} is wanted)" if self.last.enough > 0.0 else ""
-        estimate = f", perhaps {left:.0f} s left, as the gap has fallen so far" if left == left else ""
-        return f"gap {self.smallest:.1e}{wanted}, {seconds}{estimate}"
-
-    def __rich__(self) -> str:
-        return f"{self.text}: {self.X.bytes_read / self.X.size:.1f} times the data read, {self.words()}"
-
-
 @contextmanager
 def rounds_shown(text: str, X: Any) -> Iterator[None]:
-    """Show on a terminal how often data on disk have been read, and the estimate of the time left."""
+    """Show on a terminal how often data on disk have been read, and the smallest duality gap."""
     from ascd.results.progress import looking_on
 
-    forecast = Forecast(text, X)
-    with working(forecast), looking_on(forecast):
+    class Shown:
+        gap, wanted = math.inf, 0.0
+
+        def __rich__(self) -> str:
+            gap = f"gap {self.gap:.1e} ({self.wanted:.1e} is wanted)" if self.gap < math.inf else "no gap known yet"
+            return f"{text}: {X.bytes_read / X.size:.1f} times the data read, {gap}"
+
+    shown = Shown()
+
+    def tell(now: Any) -> None:
+        shown.gap, shown.wanted = min(shown.gap, now.gap), now.enough
+
+    with working(shown), looking_on(tell):
         yield

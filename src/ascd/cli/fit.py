@@ -69,9 +69,6 @@ def fit(
     """
     from ascd.cli.explain import page_beside
 
-    options.check_needed("resamples", "--explain", explained)
-    options.check_needed("classes", "a classifier (--model logistic or svm)", model in CLASSIFIERS)
-    options.check_needed("choose", "--cv", cv is not None)
     options.check_file(out, force, source.data)
     if explained:
         options.check_file(page_beside(out), force)

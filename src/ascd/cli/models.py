@@ -66,6 +66,8 @@ def make_estimator(name: str, cv: int | None, given: dict[str, Any]) -> Any:
         raise ValueError(
             f"model {name!r} needs --groups: a file (one label per line, or JSON), or how many neighbours make one"
         )
+    if cv is None and "choose" in shared:
+        raise ValueError("--choose needs --cv")
     if cv is None:
         return getattr(estimators, kind.plain)(**shared)
     if not kind.cross_validated:
@@ -166,9 +168,8 @@ def as_classes(y: Any) -> Any:
 def read_groups(text: str) -> Any:
     """Return groups of features as they were written; names are not looked up yet.
 
-    A number stands for so many neighbours each.  A file has a label a line, one for every feature, or JSON: lists of
-    the features of each group, by number (from 0) or by name, an object of such lists, or sizes of groups of
-    neighbours.
+    A number stands for so many neighbours each.  A file has a label a line, one for every feature, or JSON: a list or
+    an object of lists of features, by number (from 0) or by name.
 
     Examples
     --------
@@ -181,34 +182,27 @@ def read_groups(text: str) -> Any:
     if not path.is_file():
         raise FileNotFoundError(f"--groups: no such file: {text} (a number of neighbours each would do, too)")
     content = path.read_text(encoding="utf-8-sig").strip()
-    if not content:
-        raise ValueError(f"--groups: {path.name} is empty")
-    if content[0] not in "[{":
-        return [line.strip() for line in content.splitlines() if line.strip()]
+    if not content.startswith(("[", "{")):
+        return content.split("\n")
     try:
         found = json.loads(content)
     except json.JSONDecodeError as error:
         raise ValueError(f"--groups: {path.name} is not JSON: {error}") from error
     found = list(found.values()) if isinstance(found, dict) else found
-    if not found or {type(part) for part in found} not in ({list}, {int}):
-        raise ValueError(
-            f"--groups: {path.name} must hold lists of features, sizes, or an object of lists; a label a line is the "
-            "other form"
-        )
+    if not found or not all(isinstance(part, list) for part in found):
+        raise ValueError(f"--groups: {path.name} must hold lists of features, or a label a line")
     return found
 
 
 def groups_of(written: Any, data: LabeledData) -> Any:
     """Return the groups as estimators take them: names become numbers; that of a text column, all its 0/1 columns."""
     if not (isinstance(written, list) and isinstance(written[0], list)):
-        return written
-    names = data.names or []
-    place = {name: [j] for j, name in enumerate(names)}
+        return [label.strip() for label in written] if isinstance(written, list) else written
+    place = {name: [j] for j, name in enumerate(data.names or [])}
     for source, levels in data.recipe.levels.items():
         place.setdefault(source, [place[name][0] for name in level_names(source, levels)])
     for number, part in enumerate(written):
         unknown = next((one for one in part if isinstance(one, str) and one not in place), None)
         if unknown is not None:
-            known = ", ".join(names[:5]) + (", …" if len(names) > 5 else "") if names else "the table has no names"
-            raise ValueError(f"--groups: group {number} names {unknown!r}, which is no feature here; known: {known}")
+            raise ValueError(f"--groups: group {number}: {unknown_name(unknown, 'feature', data.names or ())}")
     return [[j for one in part for j in (place[one] if isinstance(one, str) else [one])] for part in written]

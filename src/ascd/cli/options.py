@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 import numpy as np
-from click.core import ParameterSource
 
 from ascd.cli.console import say
 from ascd.io.csv_files import WHITESPACE, Dialect, check_separator
@@ -23,7 +22,6 @@ from ascd.io.opening import PARQUET, as_bytes, not_on_disk, open_data, parquet_n
 from ascd.io.readers import is_sparse_folder
 from ascd.io.reading import FORMATS, guess_format, read_table
 from ascd.io.tables import (
-    DATES,
     FILLS,
     Choices,
     LabeledData,
@@ -37,23 +35,11 @@ from ascd.io.tables import (
 
 Decorator = Callable[[Any], Any]
 Command = TypeVar("Command", bound=Callable[..., Any])
-SEPARATORS = {
-    "tab": "\t", "\\t": "\t", "space": WHITESPACE, " ": WHITESPACE, "comma": ",", "semicolon": ";", "pipe": "|",
-}  # fmt: skip
+SEPARATORS = {"tab": "\t", "\\t": "\t", "space": WHITESPACE, "comma": ",", "semicolon": ";", "pipe": "|"}
 #: Different values that a text column may have, to become columns of 0 and 1.
 MOST_LEVELS = 20
 #: Endings of arrays that are read chunk by chunk.
 ARRAYS = (".npy", ".zarr")
-#: Options without effect on a kind of data.
-WRITTEN = frozenset(("sep", "decimal", "thousands", "header", "encoding", "na"))
-NAMED = frozenset(("target", "without", "levels", "dates"))
-UNUSED = {
-    "csv": frozenset[str](),
-    "parquet": WRITTEN,
-    "libsvm": WRITTEN | NAMED,
-    "npz": WRITTEN | NAMED,
-    "data on disk": WRITTEN | {"format", "levels", "dates"},
-}
 
 
 class GroupedOption(click.Option):
@@ -82,80 +68,16 @@ option = partial(click.option, cls=GroupedOption)
 of_file = partial(option, heading="The data file")
 of_columns = partial(option, heading="Columns and missing values")
 
-
-class DataOptions(NamedTuple):
-    """The data file, and what the options say about reading it; ``given`` names those that were given."""
-
-    data: Path
-    target: Any = None  # a name, or a tuple of several
-    format: str | None = None
-    sep: str | None = None
-    decimal: str | None = None
-    thousands: str | None = None
-    header: bool | None = None
-    encoding: str | None = None
-    na: tuple[str, ...] = ()
-    drop: bool = False
-    impute: str | None = None
-    levels: int = MOST_LEVELS
-    dates: str | None = None
-    without: tuple[str, ...] = ()
-    memory: str | None = None
-    given: frozenset[str] = frozenset()
-
-    @property
-    def dialect(self) -> Dialect:
-        """What the options say about how a CSV file is written."""
-        sep = None if self.sep is None else SEPARATORS.get(self.sep, self.sep)
-        return Dialect(sep, self.decimal, self.header, self.encoding, self.thousands)
-
-    @property
-    def stays_on_disk(self) -> bool:
-        """True where the data are read chunk by chunk, because of --memory or of what they are."""
-        return self.memory is not None or self.data.is_dir() or self.data.suffix.lower() in ARRAYS
-
-    def read(self, **others: Any) -> LabeledData:
-        """Read the table; ``others`` are further arguments of ``read_table``."""
-        choices = Choices(self.without, self.drop, self.impute or "", self.levels, self.dates or "")
-        return read_table(
-            self.data, self.target, self.format, dialect=self.dialect, choices=choices, na=self.na, **others
-        )
-
-    def check(self, may_stay: bool = False) -> None:
-        """Raise an error for data that are not there, and for options with a wrong value or without effect."""
-        with as_usage():
-            check_separator(self.dialect.sep)
-            if self.memory is not None:
-                as_bytes(self.memory)
-        check_there(self.data)
-        if self.drop and self.impute:
-            raise click.UsageError(
-                f"--drop and --impute {self.impute} exclude each other: --drop leaves out the rows to be filled"
-            )
-        stays = may_stay and self.stays_on_disk
-        if stays and self.data.is_file() and self.data.suffix.lower() not in (*ARRAYS, *PARQUET):
-            raise click.UsageError(str(not_on_disk(self.data)))
-        if not may_stay and (self.data.is_dir() or self.data.suffix.lower() in ARRAYS):
-            raise click.UsageError(
-                f"{self.data} is no file that this command reads, which needs the data in memory; fit and path read "
-                "folders and arrays chunk by chunk"
-            )
-        with as_usage():
-            kind = "data on disk" if stays else self.format or guess_format(self.data)
-        for name in sorted(self.given & UNUSED[kind]):
-            raise click.UsageError(f"{spelled(name)} has no effect on {kind} ({self.data}): leave it out")
-
-
 FILE = (
     click.argument("data", type=click.Path(path_type=Path)),
     of_file("--format", type=click.Choice(list(FORMATS)), help="Of DATA.  [by the file's name]"),
     of_file("--sep", help="What separates columns of a CSV file: , ; tab space …  [found]"),
     of_file("--decimal", type=click.Choice([".", ","]), help="The decimal mark of a CSV file.  [found]"),
-    of_file("--thousands", type=click.Choice([".", ",", "'", " "]), help="The mark between thousands.  [none]"),
     of_file("--header/--no-header", default=None, help="Whether the first line has names.  [found]"),
-    of_file("--encoding", help="Of a CSV file, such as utf-8, cp1252 or utf-16.  [found]"),
+    of_file("--encoding", help="Of a CSV file, such as cp1252 or utf-16.  [utf-8]"),
     of_file("--na", multiple=True, help="A text that stands for a missing value; repeat for several."),
 )
+MEMORY = of_file("--memory", help="Read DATA chunk by chunk, with so much memory (2GB): Parquet, or from ascd convert.")
 TARGETS = of_columns(
     "--target", multiple=True, help="The target's column; repeat for several.  [target, y or label, else the last]"
 )
@@ -169,9 +91,43 @@ COLUMNS = (
     DROP,
     of_columns("--impute", type=click.Choice(FILLS), help=FILL_WORDS),
     of_columns("--levels", type=click.IntRange(1), default=MOST_LEVELS, show_default=True, help=LEVEL_WORDS),
-    of_columns("--dates", type=click.Choice(DATES), help="Dates as numbers of days, or left out.  [as text]"),
+    of_columns("--dates", type=click.Choice(["days"]), help="Dates as numbers of days.  [as text]"),
 )
-MEMORY = of_file("--memory", help="Read DATA chunk by chunk, with so much memory (2GB): Parquet, or from ascd convert.")
+
+
+class DataOptions(NamedTuple):
+    """The data file, and what the options say about reading it; the target is a name, or a tuple of several."""
+
+    data: Path
+    target: Any
+    format: str | None
+    dialect: Dialect
+    choices: Choices
+    memory: str | None
+
+    @property
+    def stays_on_disk(self) -> bool:
+        """True where the data are read chunk by chunk, because of --memory or of what they are."""
+        return self.memory is not None or self.data.is_dir() or self.data.suffix.lower() in ARRAYS
+
+    def check(self, may_stay: bool = False) -> None:
+        """Raise an error for data that are not there, and for options with a wrong value."""
+        check_there(self.data)
+        if self.choices.drop and self.choices.impute:
+            raise click.UsageError(f"--drop and --impute {self.choices.impute} exclude each other")
+        stays, is_chunked = may_stay and self.stays_on_disk, self.data.is_dir() or self.data.suffix.lower() in ARRAYS
+        if stays and not is_chunked and self.data.suffix.lower() not in PARQUET:
+            raise click.UsageError(str(not_on_disk(self.data)))
+        if is_chunked and not may_stay:
+            raise click.UsageError(
+                f"{self.data} is no file that this command reads, which needs the data in memory; fit and path read "
+                "folders and arrays chunk by chunk"
+            )
+        with as_usage():
+            check_separator(self.dialect.sep)
+            as_bytes(self.memory)
+            if not stays and self.format is None:
+                guess_format(self.data)
 
 
 def data_options(*options: Decorator) -> Callable[[Command], Command]:
@@ -180,10 +136,17 @@ def data_options(*options: Decorator) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         @wraps(command)
         def bundled(**given: Any) -> Any:
-            found = {name: given.pop(name) for name in DataOptions._fields if name in given}
-            if isinstance(found.get("target"), tuple):  # an option that can be repeated
-                found["target"] = found["target"][0] if len(found["target"]) == 1 else found["target"] or None
-            return command(source=DataOptions(**found, given=given_options() & set(found)), **given)
+            def taken(*names: str) -> dict[str, Any]:
+                found = {name: given.pop(name) for name in names if name in given}
+                return {name: value for name, value in found.items() if value is not None}
+
+            target = given.pop("target")
+            if isinstance(target, tuple):  # an option that can be repeated
+                target = target[0] if len(target) == 1 else target or None
+            dialect, choices = Dialect(**taken(*Dialect._fields)), Choices(**taken(*Choices._fields))
+            dialect = dialect._replace(sep=SEPARATORS.get(dialect.sep or "", dialect.sep))
+            others = given.pop("data"), target, given.pop("format"), dialect, choices, given.pop("memory", None)
+            return command(source=DataOptions(*others), **given)
 
         made: Any = bundled
         for one in reversed(options):
@@ -197,7 +160,7 @@ def read_data(source: DataOptions) -> LabeledData:
     """Read the data file, or open data that stay on their disk."""
     if source.stays_on_disk:
         return _open(source)
-    data = source.read()
+    data = read_table(source.data, source.target, source.format, source.dialect, source.choices)
     check_complete(data, source.data.name, "--drop leaves out their rows, --impute mean fills them")
     check_target(data, source.data.name, "--drop leaves them out")
     return data._replace(notes=(*data.notes, *_copies_of_target(data)))
@@ -205,17 +168,15 @@ def read_data(source: DataOptions) -> LabeledData:
 
 def _open(source: DataOptions) -> LabeledData:
     """Open data that are read chunk by chunk, and read their target."""
-    for name, given in (("--drop", source.drop), ("--impute", source.impute)):
-        if given:
-            raise click.UsageError(f"{name} needs the data in memory; ascd convert {name} does it once")
+    if source.choices.drop or source.choices.impute:
+        raise click.UsageError("--drop and --impute need the data in memory; ascd convert has them, too")
     if isinstance(source.target, tuple):
-        raise click.UsageError(
-            f"several targets need the data in memory: leave out --memory; got {', '.join(source.target)}"
-        )
+        raise click.UsageError("several targets need the data in memory: leave out --memory")
+    without = source.choices.without
     names, target = parquet_names(source.data)
-    left = [name for name in names if name not in source.without]
-    target = find_target(left, source.target or target, optional=False) if left else source.target
-    data = open_data(source.data, target=target, without=source.without, memory=source.memory)
+    left = [name for name in names if name not in without]
+    target = find_target(left, source.target or target) if left else source.target
+    data = open_data(source.data, target=target, without=without, memory=source.memory)
     if data.y is None:
         raise ValueError(f"{source.data} holds no target; Parquet files and the folders of ascd convert do")
     note = f"{data.size / 1e6:,.1f} MB, read chunk by chunk"
@@ -253,29 +214,6 @@ def check_numeric(data: LabeledData) -> None:
         )
 
 
-def given_options() -> frozenset[str]:
-    """Return the names of the options that were given, rather than left to their defaults."""
-    context = click.get_current_context()
-    return frozenset(
-        name for name in context.params if context.get_parameter_source(name) is not ParameterSource.DEFAULT
-    )
-
-
-def spelled(name: str) -> str:
-    """Return an option as it is given on the command line."""
-    context = click.get_current_context()
-    found = next(one for one in context.command.params if one.name == name)
-    return (found.secondary_opts if context.params.get(name) is False and found.secondary_opts else found.opts)[0]
-
-
-def check_needed(name: str, needed: str, is_there: bool) -> None:
-    """Raise a usage error for an option that has an effect beside something else only."""
-    if name in given_options() and not is_there:
-        raise click.UsageError(
-            f"{spelled(name)} has no effect without {needed}: add that, or leave {spelled(name)} out"
-        )
-
-
 @contextmanager
 def as_usage() -> Iterator[None]:
     """Translate an error of the library into one of wrong usage."""
@@ -285,14 +223,7 @@ def as_usage() -> Iterator[None]:
         raise click.UsageError(str(error)) from error
 
 
-class Number(click.FloatRange):
-    """A number in a range; nan, which passes every comparison, is in none."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found: float = super().convert(value, param, ctx)
-        if found != found:
-            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
-        return found
+# ---- where commands read and write
 
 
 def check_there(path: Path) -> None:
@@ -330,14 +261,12 @@ def check_file(path: Path, force: bool, *read: Path) -> None:
         raise click.UsageError(f"--out {path} is a file that is read: it would be lost; name another file")
     if path.exists() and not path.is_file():
         raise click.UsageError(f"--out {path} is not a file that can be replaced; name another")
-    if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(f"no such folder: {path.parent}; create it, or name another file with --out")
+    check_folder(path)
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists: --force overwrites it, --out names another file")
 
 
-def announce_folder(path: Path, place: str = " with --out") -> bool:
-    """Raise an error for a folder in a place that does not exist; return whether the folder is new."""
+def check_folder(path: Path) -> None:
+    """Raise an error for a place in a folder that does not exist."""
     if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(f"no such folder: {path.parent}; create it, or name another place{place}")
-    return not path.exists()
+        raise FileNotFoundError(f"no such folder: {path.parent}; create it, or name another place")

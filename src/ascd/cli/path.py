@@ -26,7 +26,7 @@ READING = (
 
 
 of_path = partial(options.option, heading="The path")
-SHARE, EPS = (options.Number(0, 1, min_open=True, max_open=is_open) for is_open in (False, True))
+SHARE, EPS = (click.FloatRange(0, 1, min_open=True, max_open=is_open) for is_open in (False, True))
 
 
 @click.command(cls=options.GroupedCommand)
@@ -36,7 +36,9 @@ SHARE, EPS = (options.Number(0, 1, min_open=True, max_open=is_open) for is_open 
 @of_path("--standardize", is_flag=True, help="Penalise coefficients of standardised features.")
 @of_path("--points", type=click.IntRange(2), default=100, show_default=True, help="How many penalties.")
 @of_path("--eps", type=EPS, default=1e-2, show_default=True, help="The smallest, relative to the largest.")
-@of_path("--tol", type=options.Number(0), default=1e-6, show_default=True, help="Duality gap relative to that at zero.")
+@of_path(
+    "--tol", type=click.FloatRange(0), default=1e-6, show_default=True, help="Duality gap relative to that at zero."
+)
 @options.folder_option("path")
 @common
 def path(
@@ -47,12 +49,11 @@ def path(
 
     An intercept is fitted.  Penalties are scikit-learn's alpha, for logistic regression 1/C.
     """
-    options.check_needed("l1_ratio", "--model elastic-net", model == "elastic-net")
-    is_new, label = options.announce_folder(out), source.data.name
+    options.check_folder(out)
     source.check(may_stay=True)
     data = read_data(source)
     found = _follow(model, _problem(data, model, l1_ratio, standardize), n_alphas=points, eps=eps, tol=tol)
-    report_reading(data, label)
+    report_reading(data, source.data.name)
     strengths, coefs = found.alphas / (1.0 if model == "logistic" else data.X.shape[0]), found.coefs
     nonzero, largest = np.count_nonzero(coefs, axis=0), np.abs(coefs).max(axis=0)
     head = ("alpha" if model != "logistic" else "1/C", "nonzero", "largest coefficient", "explained")
@@ -65,8 +66,8 @@ def path(
         say(f"\n{found.status.sentence}")
     caption = f"{points} penalties down to {eps:g} of the largest, tol {tol:g}{', standardised' * standardize}."
     names = data.names or [f"feature {j}" for j in range(coefs.shape[0])]
-    files = _publish(out, (strengths, coefs, names), f"{model} on {label}", caption)
-    say("\n".join([f"created the folder {out}"] * is_new + [f"wrote {path}" for path in files]))
+    files = _publish(out, (strengths, coefs, names), f"{model} on {source.data.name}", caption)
+    say("\n".join(f"wrote {path}" for path in files))
     answer({"strengths": strengths, "nonzero": nonzero, "status": str(found.status), "files": files})
     return 0 if found.status.is_answer else UNCONVERGED
 

@@ -15,12 +15,12 @@ from ascd.cli import options
 from ascd.cli.console import answer, common, output, readable, say
 from ascd.cli.fit import score_text
 from ascd.io.models import UNFILLED, Model, load
-from ascd.io.reading import column_name
+from ascd.io.reading import column_name, read_table
 from ascd.io.tables import TRUTHS, LabeledData, check_complete, has_target, word_of
 from ascd.io.writing import write_text
 
 #: Notes on a file that need not be printed.
-USUAL = re.compile("^separator ',', header$|^text column|^column|filled as in the model$")
+USUAL = re.compile("^separator (','|none), header$|^text column|^column|filled as in the model$")
 
 
 @click.command(cls=options.GroupedCommand)
@@ -40,8 +40,7 @@ def predict(model_file: Path, source: options.DataOptions, probabilities: bool, 
     not show (header, decimal mark) is as in the fit, unless an option says so.  How it was read, and the score where
     DATA hold the target, are printed on standard error.
     """
-    options.check_needed("force", "--out", out is not None)
-    source._replace(given=source.given - {"target"}).check()
+    source.check()
     if out is not None:
         options.check_file(out, force, model_file, source.data)
     model = load(model_file)
@@ -66,12 +65,10 @@ def predict(model_file: Path, source: options.DataOptions, probabilities: bool, 
 
 def _data_for(model: Model, source: options.DataOptions) -> LabeledData:
     """Return the model's features, and the target where it is there: the one given, else the model's own."""
-    recipe, given = model.recipe, source.target
-    wanted = source._replace(target=given or model.header["data"]["target"])
-    if isinstance(given, str) and model.header["data"]["target"] in recipe.levels:
+    recipe, given, own = model.recipe, source.target, model.header["data"]["target"]
+    if isinstance(given, str) and own in recipe.levels:
         recipe = recipe._replace(levels={**recipe.levels, given: model.classes.tolist()})
-    features = model.names.tolist() or None
-    data = wanted.read(n_features=model.coef.shape[1], target_optional=True, features=features, recipe=recipe)
+    data = read_table(source.data, given or own, source.format, source.dialect, recipe=recipe)
     called = given if given is None or isinstance(given, str) else list(given)
     if called is not None and data.target not in (called, column_name(called, False)):
         raise click.UsageError(f"{source.data.name} has no column {given!r} to score by")
@@ -84,6 +81,8 @@ def _data_for(model: Model, source: options.DataOptions) -> LabeledData:
 
 def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float] | None:
     """Return accuracy or R² over the rows that have a target; None where none has."""
+    from sklearn.metrics import r2_score
+
     known = has_target(y)
     predicted, y = predicted[known], y[known]
     if not y.size or (not model.classes.size and y.dtype.kind not in "biuf"):
@@ -92,10 +91,9 @@ def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float] | None:
         return "accuracy", float(np.mean([_label(a) == _label(b) for a, b in zip(predicted, y, strict=True)]))
     if predicted.shape != y.shape:
         raise ValueError(f"the model has {predicted[0].size} targets; {y[0].size} were given to score by")
-    spread = np.sum((y - y.mean(axis=0)) ** 2, axis=0)
-    if not np.all(spread > 0.0):  # one row, or a constant: there is nothing to explain
+    if not np.all(np.ptp(y, axis=0) > 0.0):  # one row, or a constant: there is nothing to explain
         return None
-    return "R²", float(np.mean(1.0 - np.sum((y - predicted) ** 2, axis=0) / spread))  # of several targets the mean
+    return "R²", float(r2_score(y, predicted))  # of several targets the mean
 
 
 def _label(value: Any) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.io.csv_files import Dialect, Layout, detect, parsing, read_csv, unpacked
+from ascd.io.csv_files import Dialect, detect, parsing, read_csv, unpacked
 from ascd.io.opening import OnDisk, as_bytes, open_data
 from ascd.io.readers import GROUP_FILES, INDEX, TARGET_KEY, VERSION, group_name, is_sparse_folder
-from ascd.io.reading import DETECT, FORMATS, absent, check_index, check_width, column_name, guess_format, parse_libsvm
+from ascd.io.reading import AS_IT_IS, DETECT, FORMATS, absent, check_width, column_name, guess_format, parse_libsvm
 from ascd.io.tables import (
     Choices,
     LabeledData,
@@ -39,8 +38,6 @@ from ascd.io.writing import DRAFT, whole_file
 
 #: Share of the memory that a portion takes.
 PORTION = 1.0 / 16.0
-#: A line of LIBSVM's format whose first index, behind the label, is 0: indices count from 0 in this file.
-ZERO = re.compile(rb"^[^\S\n]*[^\s#]+[^\S\n]+(qid:\d+[^\S\n]+)?[+-]?0+:", re.MULTILINE)
 WAY = "--drop leaves out such rows, --impute mean fills features"
 
 
@@ -52,13 +49,12 @@ class Plan(NamedTuple):
     memory: float
     dtype: Any
     choices: Choices
-    na: Any
 
 
 def convert(
     source: Any, out: Any, *, target: str | None = None, without: Any = (), memory: Any = None,
-    dtype: Any = np.float64, dialect: Dialect = DETECT, na: Any = (), drop: bool = False, impute: str = "",
-    force: bool = False, format: str | None = None, note: Callable[[str], Any] | None = None,
+    dtype: Any = np.float64, dialect: Dialect = DETECT, drop: bool = False, impute: str = "", force: bool = False,
+    format: str | None = None, note: Callable[[str], Any] | None = None,
 ) -> OnDisk:  # fmt: skip
     """Turn a CSV file into a Parquet file, or a LIBSVM file into a folder, for ``open_data``.
 
@@ -71,12 +67,11 @@ def convert(
     memory : bytes that converting may take, as in "2GB"
     dtype : {float64, float32} of the numbers written
     dialect : how a CSV file is written; what is None is found from the file
-    na : further texts that stand for a missing value
     drop : leave out rows in which a value is missing
     impute : {"", "mean", "zero"}, what fills missing values of features of a CSV file
     force : replace what an earlier conversion wrote
     format : {"csv", "libsvm"}; by default from the file's name
-    note : called with what was found about a CSV file, and with what was assumed
+    note : called with what was found about a CSV file
 
     Examples
     --------
@@ -98,18 +93,13 @@ def convert(
     if impute not in ("", "mean", "zero"):
         raise ValueError(f"impute must be '', 'mean' or 'zero', which need no sorted column; got {impute!r}")
     check_conversion(source, kind, out, force)
-    choices = Choices(tuple(without), drop, impute)
-    plan = Plan(source, target, as_bytes(memory), number, choices, na)
+    plan = Plan(source, target, as_bytes(memory), number, Choices(tuple(without), drop, impute))
     try:
         with np.errstate(over="raise"):
             if kind == "libsvm":
                 _write_folder(plan, out)
             else:
-                layout = detect(source, dialect)
-                _write_parquet(plan, out, layout)
-                if note is not None:
-                    for one in layout.notes:
-                        note(one)
+                _write_parquet(plan, out, dialect, note)
     except FloatingPointError as error:
         raise ValueError(f"{source} holds numbers too large for float32: leave out --float32 (dtype)") from error
     except OSError as error:
@@ -127,79 +117,71 @@ def check_conversion(source: Path, kind: str, out: Path, force: bool) -> None:
         )
     if kind == "csv" and out.suffix.lower() not in FORMATS["parquet"]:
         raise ValueError(f"a CSV file becomes a Parquet file: name it with .parquet at its end; got {out}")
-    if out.exists() and not (out.is_dir() if kind == "libsvm" else out.is_file()):
-        raise FileExistsError(f"{out} is not a {'folder' if kind == 'libsvm' else 'file'}; name another place")
-    is_empty = out.is_dir() and not any(out.iterdir())
-    if out.exists() and not is_empty and not force:
+    if not out.exists() or (kind == "libsvm" and out.is_dir() and not any(out.iterdir())):
+        return
+    if not force:
         raise FileExistsError(f"{out} exists; name another place, or allow it to be replaced (force=True, --force)")
-    if out.is_dir() and not (is_empty or is_sparse_folder(out)):
-        raise FileExistsError(f"{out} holds files that `ascd convert` did not write; name another folder")
+    if not (is_sparse_folder(out) if kind == "libsvm" else out.is_file()):
+        raise FileExistsError(f"{out} is nothing that `ascd convert` wrote; name another place")
 
 
-def _write_parquet(plan: Plan, out: Path, layout: Layout) -> None:
+def _write_parquet(plan: Plan, out: Path, given: Dialect, note: Callable[[str], Any] | None) -> None:
     """Write the portions of a CSV file as row groups of a Parquet file."""
     try:
         import pyarrow
         from pyarrow.parquet import ParquetWriter
     except ImportError as error:
         raise ImportError("converting CSV files needs pyarrow: pip install ascd[parquet]") from error
-    check_names(plan.choices.without, "column", layout.names)
-    names = [name for name in layout.names if name not in plan.choices.without]
-    target = find_target(names, column_name(plan.target, layout.dialect.header), optional=False)
+    written = detect(plan.source, given)
+    columns = [str(name) for name in read_csv(plan.source, *written, nrows=0).columns]
+    check_names(plan.choices.without, "column", columns)
+    names = [name for name in columns if name not in plan.choices.without]
+    target = find_target(names, column_name(plan.target, written[0].header))
     features = [name for name in names if name != target]
-    check_width((0, len(features)), plan.source, layout.dialect)
-    kind, recipe = _target_type(plan, layout, target)
+    check_width((0, len(features)), plan.source, written[0])
+    y = target_values(read_csv(plan.source, *written, usecols=[target]), target, decimal=written[0].decimal or ".")
+    is_whole = y.dtype.kind in "iu" or (y.dtype.kind == "f" and np.isfinite(y).all() and (y == np.round(y)).all())
+    kind = pyarrow.string() if y.dtype.kind == "O" else pyarrow.int64() if is_whole else pyarrow.float64()
+    recipe = Recipe(levels={target: []} if y.dtype.kind == "O" else {}, features=features)
+
+    def portions(recipe: Recipe) -> Iterator[tuple[str, LabeledData]]:
+        """Yield portions as features of numbers and target, with words for where they are."""
+        rows, start = max(1, int(PORTION * plan.memory / (8.0 * len(columns)))), 0
+        with parsing(plan.source, written[0]), read_csv(
+            plan.source, *written, list(recipe.levels), chunksize=rows
+        ) as frames:  # fmt: skip
+            for frame in frames:
+                where = plan.source.name if not start else f"{plan.source.name}, rows from {start + 1:,} on"
+                frame = frame[[*features, target]].reset_index(drop=True)
+                yield where, label(frame, where, target, AS_IT_IS, recipe, written[0].decimal or ".")
+                start += len(frame)
+
     if plan.choices.impute:
-        recipe = recipe._replace(fills=_fills(plan, layout, features, target, recipe))
+        recipe = recipe._replace(fills=_fills(plan.choices.impute, features, portions(recipe)))
     fields = [*((name, pyarrow.from_numpy_dtype(plan.dtype)) for name in features), (target, kind)]
     schema, rows = pyarrow.schema(fields, metadata={TARGET_KEY: target.encode()}), 0
     plain = {"compression": "NONE", "use_dictionary": False}
     with whole_file(out) as draft, ParquetWriter(draft, schema, **plain) as file:
-        for where, data in _portions(plan, layout, features, target, recipe):
+        for where, data in portions(recipe):
             if not (plan.choices.drop or plan.choices.impute):
                 check_complete(data, where, WAY)
                 check_target(data, where, WAY)
             kept = has_target(data.y) & ~data.missing().any(axis=1)
-            columns = {name: data.frame[name].to_numpy()[kept].astype(plan.dtype) for name in features}
-            file.write_table(pyarrow.table({**columns, target: data.y[kept]}, schema=schema))
+            numbers = {name: data.frame[name].to_numpy()[kept].astype(plan.dtype) for name in features}
+            file.write_table(pyarrow.table({**numbers, target: data.y[kept]}, schema=schema))
             rows += int(kept.sum())
         if not rows:
             raise ValueError(f"--drop would leave out all rows of {plan.source}")
+    if note is not None:
+        note(written[0].words)
 
 
-def _target_type(plan: Plan, layout: Layout, target: str) -> tuple[Any, Recipe]:
-    """Return the type of the target in the Parquet file, and the recipe by which portions are read."""
-    import pyarrow
-
-    column = read_csv(plan.source, layout, plan.na, as_text=[target], usecols=[target])
-    recipe = Recipe(written={"thousands": layout.dialect.thousands, "decimal": layout.dialect.decimal})
-    y = target_values(column, target, marks=recipe.marks)
-    if y.dtype.kind == "O":
-        return pyarrow.string(), recipe._replace(levels={target: []})
-    is_whole = np.isfinite(y).all() and (y == np.round(y)).all() and np.abs(y).max() < 2**53
-    return pyarrow.int64() if is_whole else pyarrow.float64(), recipe
-
-
-def _portions(
-    plan: Plan, layout: Layout, features: list[str], target: str, recipe: Recipe
-) -> Iterator[tuple[str, LabeledData]]:
-    """Yield portions of a CSV file as features of numbers and target, with words for where they are."""
-    rows, start = max(1, int(PORTION * plan.memory / (8.0 * len(layout.names)))), 0
-    words = list(recipe.levels)
-    with parsing(plan.source, layout), read_csv(plan.source, layout, plan.na, words, chunksize=rows) as frames:
-        for frame in frames:
-            where = plan.source.name if not start else f"{plan.source.name}, rows from {start + 1:,} on"
-            frame = frame[[*features, target]].reset_index(drop=True)
-            yield where, label(frame, where, target, False, features, Choices(), recipe)
-            start += len(frame)
-
-
-def _fills(plan: Plan, layout: Layout, features: list[str], target: str, recipe: Recipe) -> dict[str, float]:
+def _fills(impute: str, features: list[str], portions: Iterator[tuple[str, LabeledData]]) -> dict[str, float]:
     """Return what fills missing values: zeros, or the means of the columns, from a pass of their own."""
-    if plan.choices.impute == "zero":
+    if impute == "zero":
         return dict.fromkeys(features, 0.0)
     sums, counts = np.zeros(len(features)), np.zeros(len(features))
-    for _, data in _portions(plan, layout, features, target, recipe):
+    for _, data in portions:
         known = ~data.missing()
         sums += np.where(known, data.frame.to_numpy(), 0.0).sum(axis=0)
         counts += known.sum(axis=0)
@@ -226,12 +208,9 @@ def _write_folder(plan: Plan, folder: Path) -> None:
 def _write_groups(plan: Plan, folder: Path) -> dict[str, Any]:
     """Write groups and target; return what the index says of them."""
     ends, targets, offsets = [0], [], []
-    with unpacked(plan.source) as file:  # one look at all of it: a portion by itself does not show where indices begin
-        first = 0 if any(ZERO.search(b"".join(lines)) for lines in iter(lambda: file.readlines(1 << 24), [])) else 1
     with unpacked(plan.source) as file:
         while lines := file.readlines(int(PORTION * plan.memory)):
-            X, y = parse_libsvm(io.BytesIO(b"".join(lines)), plan.source, zero_based=first == 0)
-            check_index(X.shape[1] + first, plan.source, plan.memory)
+            X, y = parse_libsvm(io.BytesIO(b"".join(lines)), plan.source, plan.memory)
             X, y = _finite_rows(X, y, plan, ends[-1])
             if not X.shape[0]:  # comments
                 continue
@@ -247,12 +226,13 @@ def _write_groups(plan: Plan, folder: Path) -> dict[str, Any]:
         raise ValueError(f"{plan.source} has no rows")
     if not any(one[-1] for _, one in offsets):
         raise ValueError(f"{plan.source} has {ends[-1]} rows and no features")
+    first = int(all(one[min(1, one.size - 1)] == 0 for _, one in offsets))  # no index 0 anywhere: they begin at 1
     n = max(one.size - 1 for _, one in offsets)
     for stem, one in offsets:  # later portions may have more columns
         padded = np.concatenate([one, np.full(n + 1 - one.size, one[-1])]).astype(np.int64)
-        np.save(f"{stem}.{GROUP_FILES[2]}.npy", padded)
+        np.save(f"{stem}.{GROUP_FILES[2]}.npy", padded[first:])
     np.save(folder / "target.npy", np.concatenate(targets))
-    return {"shape": [ends[-1], n], "ends": ends, "first": first}
+    return {"shape": [ends[-1], n - first], "ends": ends, "first": first}
 
 
 def _finite_rows(X: Any, y: Array, plan: Plan, before: int) -> tuple[Any, Array]:

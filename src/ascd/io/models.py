@@ -43,7 +43,8 @@ class Model(NamedTuple):
     @property
     def recipe(self) -> Recipe:
         """How the data were read; the classes are levels of a target of words."""
-        found = Recipe(**self.header["data"]["recipe"])
+        stored = {**self.header["data"]["recipe"], "features": self.names.tolist() or None, "width": self.coef.shape[1]}
+        found = Recipe(**stored)
         target = self.header["data"]["target"]
         if isinstance(target, str) and self.classes.dtype.kind == "U" and not all(map(is_number, self.classes)):
             found = found._replace(levels={**found.levels, target: self.classes.tolist()})
@@ -105,7 +106,7 @@ class Model(NamedTuple):
         if not self.names.size:
             raise ValueError("the model's features have no names: give an array with the columns in their order")
         target = self.header["data"]["target"]
-        found = label(frame.copy(), "X", target, True, self.names.tolist(), Choices(), self.recipe._replace(written={}))
+        found = label(frame.copy(), "X", target, Choices(), self.recipe)
         check_complete(found, "X", UNFILLED, UNFILLED)
         return found
 

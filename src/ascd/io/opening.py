@@ -18,11 +18,6 @@ from ascd.io.tables import ColumnError
 PARQUET = FORMATS["parquet"]
 #: The least memory that works at all, in bytes.
 LEAST_MEMORY = 1 << 20
-UNITS = {"": 1, "B": 1} | {
-    f"{letter}{form}": base**power
-    for power, letter in enumerate("KMGT", start=1)
-    for form, base in (("", 1000), ("B", 1000), ("IB", 1024))
-}
 
 
 class OnDisk:
@@ -158,11 +153,8 @@ def as_bytes(memory: Any) -> float:
     """
     if memory is None:
         return float(DEFAULT_MEMORY)
-    found = re.fullmatch(r"\s*([\d.]+(?:e[+-]?\d+)?)\s*([A-Za-z]*)\s*", str(memory), re.IGNORECASE)
-    try:
-        value = float(found[1]) * UNITS[found[2].upper()] if found else float("nan")
-    except (KeyError, ValueError):
-        value = float("nan")
+    found = re.fullmatch(r"\s*(\d+\.?\d*(?:e[+-]?\d+)?)\s*([KMGT]?)(i?)B?\s*", str(memory), re.IGNORECASE)
+    value = float(found[1]) * (1024 if found[3] else 1000) ** " KMGT".index(found[2].upper() or " ") if found else 0.0
     if not LEAST_MEMORY <= value < float("inf"):
         raise ValueError(f"memory must be at least 1 MiB, as bytes or as in '500MB' or '2GB'; got {memory!r}")
     return value

@@ -174,7 +174,6 @@ class ParquetReader:
     def __init__(self, paths: Sequence[Path], without: Sequence[str] = (), target: str | None = None) -> None:
         self.paths, self.states, self.bytes_read = list(paths), [*map(state_of, paths)], 0
         self._open()
-        first = self.files[0].schema_arrow
         columns = parquet_columns(self.files[0])
         check_names([] if target is None else [target], "target", columns)
         check_names(without, "column", columns)
@@ -184,14 +183,11 @@ class ParquetReader:
         self.names = [name for name in columns if name not in without and name != target]
         for path, file in zip(paths, self.files, strict=True):
             if parquet_columns(file) != columns:
-                other = sorted({*columns} ^ {*parquet_columns(file)})
-                how = f"{other[0]!r} is in one of them only" if other else "the same in another order"
-                raise ValueError(f"{path} has other columns than {paths[0]}: {how}")
+                raise ValueError(f"{path} has other columns than {paths[0]}, or the same in another order")
             for name in self.names:
                 _check_type(name, file.schema_arrow.field(name).type, path)
-            if target is not None and file.schema_arrow.field(target).type != first.field(target).type:
-                found, before = file.schema_arrow.field(target).type, first.field(target).type
-                raise TypeError(f"{path}: the target {target!r} holds {found}, in {paths[0]} it holds {before}")
+        if target is not None and len({file.schema_arrow.field(target).type for file in self.files}) > 1:
+            raise TypeError(f"the target {target!r} has not the same type in all of {', '.join(map(str, paths))}")
         kinds = {str(file.schema_arrow.field(name).type) for file in self.files for name in self.names}
         self.dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
         heights = [self.files[k].metadata.row_group(g).num_rows for k, g in self.groups]
@@ -275,18 +271,15 @@ def _check_type(name: str, kind: Any, path: Path) -> None:
 
 
 class ZarrReader:
-    """A Zarr array of two dimensions; the rows of its chunks are the groups."""
+    """A Zarr array of two dimensions, read by zarr; the rows of its chunks are the groups."""
 
     rows_apart, is_sparse = False, False
 
     def __init__(self, path: Path) -> None:
         array = _open_zarr(path)
         _check_matrix(path, array)
-        self.path, self.array, self.shape, self.bytes_read = path, array, tuple(array.shape), 0
-        self.stored = getattr(array, "shards", None) or array.chunks
-        files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
-        self.states = {one: state_of(one) for one in files}
-        self.dtype = array.dtype
+        self.path, self.array, self.shape, self.dtype, self.bytes_read = path, array, tuple(array.shape), array.dtype, 0
+        self.states = {one: state_of(one) for one in (path, *(path / name for name in ZARR_METADATA))}
         self.size = self.shape[0] * self.shape[1] * self.dtype.itemsize
         self.step, self.together = array.chunks
         self.ends = np.array([*range(0, self.shape[0], self.step), self.shape[0]])
@@ -294,31 +287,17 @@ class ZarrReader:
         self.counts = np.full(self.shape[1], self.shape[0])
 
     def read(self, rows: slice, columns: Array | None) -> Array:
+        for file, before in self.states.items():  # a chunk that is written anew is not noticed
+            check_same(file, before)
         chosen = np.arange(self.shape[1]) if columns is None else columns
-        for file in self._files(rows, chosen):
-            if state_of(file) != self.states.get(file):  # a chunk of nothing but fill values has no file
-                raise OSError(f"{self.path} has changed since it was opened: open it again")
-        self.bytes_read += self._decoded(rows, chosen) * self.dtype.itemsize
+        top, left = rows.start // self.step * self.step, np.unique(chosen // self.together) * self.together
+        numbers = min(self.step, self.shape[0] - top) * np.minimum(self.together, self.shape[1] - left).sum()
+        self.bytes_read += int(numbers) * self.dtype.itemsize
         with reading(self.path):
             if columns is None:
                 return np.asarray(self.array[rows])
             found = np.asarray(self.array.oindex[rows, columns])
         return np.asfortranarray(found) if self.by_columns else np.ascontiguousarray(found)
-
-    def _files(self, rows: slice, columns: Array) -> list[Path]:
-        """Return the files that hold some of these numbers, or say how many there are."""
-        if self.path.is_file():  # all in one archive
-            return [self.path]
-        name = getattr(getattr(self.array, "metadata", None), "encode_chunk_key", None) or self.array._chunk_key
-        height, width = self.stored
-        down = range(rows.start // height, (rows.stop - 1) // height + 1)
-        chunks = [(one, other) for one in down for other in np.unique(columns // width).tolist()]
-        return [self.path / one for one in (*ZARR_METADATA, *map(name, chunks))]
-
-    def _decoded(self, rows: slice, columns: Array) -> int:
-        """Return how many numbers the chunks hold that have these rows of one group and these columns."""
-        top, left = rows.start // self.step * self.step, np.unique(columns // self.together) * self.together
-        return int(min(self.step, self.shape[0] - top) * np.minimum(self.together, self.shape[1] - left).sum())
 
 
 def _open_zarr(path: Path) -> Any:
@@ -341,16 +320,20 @@ class SparseReader:
     together, rows_apart, is_sparse = 1, False, True
 
     def __init__(self, folder: Path) -> None:
-        self.index, self.folder = read_index(folder), folder
-        self.shape, self.ends = tuple(self.index["shape"]), np.array(self.index["ends"])
-        if self.ends[0] != 0 or (np.diff(self.ends) < 1).any() or self.ends[-1] != self.shape[0]:
-            raise self._differs(f"its groups of rows end at {self.index['ends']}, and it has {self.shape[0]} rows")
+        self.folder = folder
         try:
+            self.index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+            if self.index["version"] != VERSION or self.index["first"] not in (0, 1):
+                raise ValueError(f"{INDEX} is not an index that this version of ascd knows")
+            self.shape, self.ends = tuple(self.index["shape"]), np.array(self.index["ends"])
+            if self.ends.dtype.kind != "i" or (np.diff(self.ends) < 1).any() or self.ends[0] != 0:
+                raise ValueError(f"its groups of rows end at {self.index['ends']}")
             self.groups = [self._opened(number) for number in range(self.ends.size - 1)]
             self.y = load_npy(folder / "target.npy")
-        except FileNotFoundError as error:
-            raise self._differs(f"{error.filename} is missing") from error
-        self._check_shape("target.npy", self.y, self.shape[0])
+            if self.y.shape != (self.shape[0],) or self.ends[-1] != self.shape[0]:
+                raise ValueError(f"target.npy has shape {self.y.shape}, and there are {self.shape[0]} rows")
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+            raise self._damaged(error) from error
         self.counts = np.sum([np.diff(offsets) for _, _, offsets in self.groups], axis=0)
         self.size = sum(data.size + rows.size for data, rows, _ in self.groups)
 
@@ -358,21 +341,16 @@ class SparseReader:
         names = [f"{group_name(number)}.{name}.npy" for name in GROUP_FILES]
         data, rows = (Numbers(self.folder / name) for name in names[:2])
         offsets = load_npy(self.folder / names[2])
-        self._check_shape(names[2], offsets, self.shape[1] + 1)
-        if offsets.dtype.kind not in "iu" or rows.dtype.kind not in "iu":
-            raise self._differs(f"{names[1]} or {names[2]} holds no whole numbers")
+        if offsets.shape != (self.shape[1] + 1,) or offsets.dtype.kind not in "iu" or rows.dtype.kind not in "iu":
+            raise ValueError(f"{names[2]} has shape {offsets.shape} of {offsets.dtype}, or {names[1]} no whole numbers")
         if offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
-            raise self._differs(f"{names[2]} has columns that begin before the last one's end")
-        self._check_shape(names[0], data, int(offsets[-1]))
-        self._check_shape(names[1], rows, int(offsets[-1]))
+            raise ValueError(f"{names[2]} has columns that begin before the last one's end")
+        if data.shape != (offsets[-1],) or rows.shape != (offsets[-1],):
+            raise ValueError(f"{names[0]} or {names[1]} has not the {offsets[-1]} entries of {names[2]}")
         return data, rows, offsets
 
-    def _check_shape(self, name: str, array: Any, length: int) -> None:
-        if array.shape != (length,):
-            raise self._differs(f"{name} has shape {array.shape}, not {(length,)}")
-
-    def _differs(self, how: str) -> ValueError:
-        return ValueError(f"{self.folder} is not what its {INDEX} says: {how}. Run ascd convert again, with --force")
+    def _damaged(self, error: Any) -> ValueError:
+        return ValueError(f"{self.folder} is damaged: {error}. Run ascd convert again, with --force")
 
     @property
     def bytes_read(self) -> int:
@@ -393,9 +371,9 @@ class SparseReader:
         try:
             check_places(found)
         except ValueError as error:
-            raise self._differs(f"{indices.path}: {error}") from error
+            raise self._damaged(f"{indices.path}: {error}") from error
         if not found.has_canonical_format:
-            raise self._differs(f"{indices.path} has rows of a column twice, or not in their order")
+            raise self._damaged(f"{indices.path} has rows of a column twice, or not in their order")
         return found
 
 
@@ -407,18 +385,3 @@ def group_name(number: int) -> str:
 def is_sparse_folder(path: Path) -> bool:
     """Return True for a folder that ``ascd convert`` wrote from a LIBSVM file."""
     return (path / INDEX).is_file()
-
-
-def read_index(folder: Path) -> dict[str, Any]:
-    """Return the index of a folder of sparse row groups."""
-    try:
-        index: dict[str, Any] = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-        shape, ends = index["shape"], index["ends"]
-        whole = all(isinstance(part, list) and all(type(one) is int for one in part) for part in (shape, ends))
-        known = whole and len(shape) == 2 and len(ends) > 1 and index["version"] == VERSION
-        known = known and index["first"] in (0, 1)
-    except (ValueError, TypeError, KeyError, AttributeError):
-        known = False
-    if not known:
-        raise ValueError(f"{folder / INDEX} is not an index that this version of ascd knows: run ascd convert again")
-    return index

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ascd._core.checks import check_places, unknown_name
-from ascd.io.csv_files import Dialect, detect, numbered, read_csv, separator_name, unpacked
-from ascd.io.tables import Choices, LabeledData, Recipe, as_target, counted, fill, label
+from ascd.io.csv_files import Dialect, detect, read_csv, separator_name, unpacked
+from ascd.io.tables import Choices, ColumnError, LabeledData, Recipe, as_target, counted, fill, label
 
 FORMATS = {
     "libsvm": (".svm", ".libsvm", ".svmlight", ".txt", ".t", ".gz", ".bz2"),
@@ -28,27 +27,17 @@ FORMATS = {
     "parquet": (".parquet", ".pq"),
     "npz": (".npz",),
 }
-#: Memory that reading may take where nothing is said, in bytes; and bytes that an index of a column takes.
-DEFAULT_MEMORY, OFFSET = 2 << 30, 8
+#: Memory that reading may take where nothing is said, in bytes.
+DEFAULT_MEMORY = 2 << 30
 #: What a damaged archive of arrays raises, by where the damage lies (RuntimeError: it seems to be encrypted).
 DAMAGED_ARCHIVE = (EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
-#: Fields of a CSV file's dialect that a model keeps.
-KEPT = ("sep", "decimal", "header", "thousands")
-DETECT, AS_IT_IS, NO_RECIPE = Dialect(), Choices(), Recipe()
+DETECT, AS_IT_IS = Dialect(), Choices()
 
 
 def read_table(
-    path: Any,
-    target: Any = None,
-    format: str | None = None,
-    n_features: int | None = None,
-    target_optional: bool = False,
-    features: Sequence[str] | None = None,
-    dialect: Dialect = DETECT,
-    choices: Choices = AS_IT_IS,
-    recipe: Recipe = NO_RECIPE,
-    na: Sequence[str] = (),
-) -> LabeledData:
+    path: Any, target: Any = None, format: str | None = None, dialect: Dialect = DETECT, choices: Choices = AS_IT_IS,
+    recipe: Recipe | None = None,
+) -> LabeledData:  # fmt: skip
     """Read a data file.
 
     Parameters
@@ -57,13 +46,9 @@ def read_table(
     target : column of a CSV or parquet file that holds the target; "target", "y" or "label", else the last, by default.
         A list of columns: several targets, the columns of y
     format : {"libsvm", "csv", "parquet", "npz"}; by default from the file's name
-    n_features : width of a LIBSVM file, where it should be more than its largest index
-    target_optional : accept a table without a target (for predictions): only a column named ``target`` is taken away
-    features : features of a model that the table must have; by default all columns but the target are features
     dialect : how a CSV file is written; what is None is found from the file
     choices : columns to leave out, what to do with missing values, text columns and dates
-    recipe : of the data that a model was fitted to, to treat these in the same way
-    na : further texts that stand for a missing value
+    recipe : of the data that a model was fitted to, to treat these in the same way; they may lack the target
 
     Examples
     --------
@@ -79,36 +64,33 @@ def read_table(
     path = Path(path)
     if not path.is_file():
         raise absent(path)
-    kind = format or guess_format(path)
+    kind, fills = format or guess_format(path), recipe.fills if recipe else {}
     if kind not in FORMATS:
         raise unknown_name(kind, "format", FORMATS)
-    if kind == "libsvm":
-        return fill(_read_libsvm(path, n_features, recipe.written.get("first")), choices, recipe.fills)
-    if kind == "npz":
-        return fill(_read_npz(path, target_optional), choices, recipe.fills)
+    if kind == "csv":
+        return _read_csv_table(path, target, dialect, choices, recipe)
     if kind == "parquet":
-        recipe = recipe._replace(written={})
-        return label(_read_parquet(path), path.name, target, target_optional, features, choices, recipe)
-    return _read_csv_table(path, target, target_optional, features, dialect, choices, recipe, na)
+        return label(_read_parquet(path), path.name, target, choices, recipe)
+    if recipe is None and (target is not None or choices.without):
+        raise ColumnError(f"columns of {kind} files have no names ({path}): leave out target and without")
+    if kind == "libsvm":
+        return fill(_read_libsvm(path, recipe), choices, fills)
+    return fill(_read_npz(path, recipe is not None), choices, fills)
 
 
 def _read_csv_table(
-    path: Path, target: Any, target_optional: bool, features: Sequence[str] | None, dialect: Dialect, choices: Choices,
-    recipe: Recipe, na: Sequence[str],
+    path: Path, target: Any, given: Dialect, choices: Choices, recipe: Recipe | None
 ) -> LabeledData:  # fmt: skip
-    """Return the data of a CSV file, written and encoded as a model's recipe says where the file does not."""
-    na = na or recipe.written.get("na", ())
-    known = recipe.sources(features or ())
-    model = Dialect(**{name: recipe.written.get(name) for name in KEPT}) if recipe.written else None
-    layout = detect(path, dialect, model, known)
-    frame, found = read_csv(path, layout, na, as_text=list(recipe.levels)), layout.dialect
+    """Return the data of a CSV file, written and encoded as a model's recipe says where options do not."""
+    known = recipe.written if recipe else {}
+    model = Dialect(known.get("sep"), known.get("decimal"), known.get("header"), na=tuple(known.get("na", ())))
+    found, names = detect(path, given, model)
+    frame = read_csv(path, found, names, list(recipe.levels) if recipe else ())
     target = column_name(target, found.header)
-    if model is not None and known and found.header != model.header:
-        frame.columns = _names_by_position(list(frame.columns), target, found.header, known)
-    recipe = recipe._replace(written={**{name: getattr(found, name) for name in KEPT}, "na": list(na)})
-    data = label(frame, path.name, target, target_optional, features, choices, recipe)
+    data = label(frame, path.name, target, choices, recipe, found.decimal or ".")
     check_width(data.X.shape, path, found)
-    return data._replace(notes=(*layout.notes, *data.notes))
+    written = {name: getattr(found, name) for name in ("sep", "decimal", "header", "na")}
+    return data._replace(notes=(found.words, *data.notes), recipe=data.recipe._replace(written=written))
 
 
 def guess_format(path: Any) -> str:
@@ -151,20 +133,6 @@ def check_width(shape: tuple[int, int], path: Path, dialect: Dialect) -> None:
         )
 
 
-def _names_by_position(names: list[str], target: Any, has_header: bool | None, known: list[str]) -> list[str]:
-    """Return names of the columns where either the file or the model's data have no header."""
-    if has_header:  # the model knows its columns by their numbers
-        return numbered(len(names))
-    others = [name for name in names if name != target]
-    if len(others) != len(known):
-        raise ValueError(
-            f"the model has {counted(len(known), 'column')}; without a header the data must have as many, and have "
-            f"{len(others)}"
-        )
-    by_position = dict(zip(others, known, strict=True))
-    return [by_position.get(name, name) for name in names]
-
-
 def _read_parquet(path: Path) -> Any:
     import pandas
 
@@ -176,48 +144,45 @@ def _read_parquet(path: Path) -> Any:
         raise ValueError(f"{path} is not a parquet file: {error}") from error
 
 
-def _read_libsvm(path: Path, n_features: int | None, first: int | None) -> LabeledData:
-    """Return the data of a LIBSVM file; ``first`` is the index of the first feature, 0 or 1, where a model knows it."""
+def _read_libsvm(path: Path, recipe: Recipe | None) -> LabeledData:
+    """Return the data of a LIBSVM file, with the first index and the width of a model's data where there is one."""
     from scipy.sparse import csr_matrix
 
     with unpacked(path) as file:
-        X, y = parse_libsvm(file, path, zero_based=True)
-    check_index(X.shape[1], path, DEFAULT_MEMORY)
+        X, y = parse_libsvm(file, path, DEFAULT_MEMORY)
     lowest = int(X.indices.min()) if X.nnz else 0
-    if first is None:
-        first = int(lowest > 0)
-    elif X.nnz and lowest < first:
+    first = int(lowest > 0) if recipe is None else recipe.written.get("first", int(lowest > 0))
+    if X.nnz and lowest < first:
         raise ValueError(f"{path.name} has an index 0; the model's data count features from 1")
-    width = X.shape[1] - first
-    if n_features is not None and width > n_features:
-        raise ValueError(f"the model has {n_features} features; {path.name} has {width}")
-    shape = X.shape[0], max(width, n_features or 0)
-    columns = csr_matrix((X.data, X.indices - first, X.indptr), shape=shape).tocsc()
+    width, known = X.shape[1] - first, recipe.width if recipe else 0
+    if recipe is not None and width > known:
+        raise ValueError(f"the model has {known} features; {path.name} has {width}")
+    columns = csr_matrix((X.data, X.indices - first, X.indptr), shape=(X.shape[0], max(width, known))).tocsc()
     return LabeledData(columns, y, None, recipe=Recipe(written={"first": first}))
 
 
-def parse_libsvm(file: Any, path: Path, zero_based: bool) -> tuple[Any, Any]:
-    """Return matrix (CSR) and labels of LIBSVM's lines."""
+def parse_libsvm(file: Any, path: Path, memory: float) -> tuple[Any, Any]:
+    """Return matrix (CSR, column 0 for index 0) and labels of LIBSVM's lines.
+
+    An index is an error where the offsets of so many columns alone take more than the memory.
+    """
     from sklearn.datasets import load_svmlight_file
 
     try:
-        return load_svmlight_file(file, zero_based=zero_based)
+        X, y = load_svmlight_file(file, zero_based=True)
     except (ValueError, IndexError, OverflowError) as error:
         raise ValueError(
             f"{path} is not a LIBSVM file, as its name or --format says: {error}; --format names another: csv, "
             "parquet, npz"
         ) from error
-
-
-def check_index(columns: int, path: Path, memory: float) -> None:
-    """Raise a ValueError for an index so large that the offsets of the columns alone take more than the memory."""
-    needed = OFFSET * (columns + 1.0)
+    needed = 8.0 * (X.shape[1] + 1.0)
     if needed > memory:
         raise ValueError(
-            f"{path.name} has an index {columns - 1:,}: the offsets of so many columns take {needed / 1e9:.1f} GB, "
+            f"{path.name} has an index {X.shape[1] - 1:,}: the offsets of so many columns take {needed / 1e9:.1f} GB, "
             f"more than the {memory / 1e9:.1f} GB that reading may take; number the features anew, or give "
             "`ascd convert` more with --memory"
         )
+    return X, y
 
 
 def _read_npz(path: Path, target_optional: bool) -> LabeledData:

@@ -14,27 +14,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array, unknown_name
-from ascd.io.csv_files import MISSING, is_number, plain_number
+from ascd.io.csv_files import MISSING, is_number
 
 #: Names by which a target is found.
 TARGETS = ("target", "y", "label")
 #: What fills missing numbers; a missing word becomes the most frequent one, with "zero" none.
 FILLS = ("mean", "median", "zero")
-#: What is done with columns of dates; by default they are text.
-DATES = ("days", "drop")
 #: A day, or a moment, in ISO 8601.
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
 #: Words that pandas reads as truths in a column of nothing else.
 TRUTHS = {spelled: word == "true" for word in ("true", "false") for spelled in (word, word.upper(), word.title())}
-#: More than this share of a text column's values are numbers: the others are mistakes rather than words.
-MOSTLY = 0.5
 #: Names that a message lists.
 SHOWN = 5
 #: The category of a value that is none of the levels; it has no 0/1 column.
 UNSEEN = "\0"
-#: Decimal mark and mark between thousands of numbers in text.
-Marks = tuple[str, str | None]
-PLAIN: Marks = (".", None)
 
 
 class ColumnError(ValueError):
@@ -50,7 +43,7 @@ class Choices(NamedTuple):
     drop : leave out the rows in which a value is missing
     impute : {"", "mean", "median", "zero"}, what fills missing values of features
     levels : a text column with at most so many different values becomes 0/1 columns; 0: none does
-    dates : {"", "days", "drop"}, dates as numbers of days since 1970, left out, or text
+    dates : {"", "days"}, dates as text, or as numbers of days since 1970
     """
 
     without: tuple[str, ...] = ()
@@ -63,24 +56,21 @@ class Choices(NamedTuple):
 class Recipe(NamedTuple):
     """What was done to the columns: fills of missing values, levels of text columns, columns of dates.
 
-    ``written`` says how the file was written: fields of a CSV file's ``Dialect`` and "na", the texts for missing
-    values; of a LIBSVM file the "first" index, 0 or 1.
+    ``written`` says how the file was written: fields of a CSV file's ``Dialect``; of a LIBSVM file the "first" index, 0
+    or 1.  A model adds its features (None: they have no names) and their number.
     """
 
     fills: dict[str, Any] = {}  # noqa: RUF012  never changed
     levels: dict[str, list[str]] = {}  # noqa: RUF012
     dates: Sequence[str] = ()
     written: dict[str, Any] = {}  # noqa: RUF012
+    features: Sequence[str] | None = None
+    width: int = 0
 
-    @property
-    def marks(self) -> Marks:
-        """Decimal mark and mark between thousands of numbers in text."""
-        return self.written.get("decimal") or ".", self.written.get("thousands")
-
-    def sources(self, features: Sequence[str]) -> list[str]:
+    def sources(self) -> list[str]:
         """Return the columns that features are made from."""
         made = {feature: name for name, levels in self.levels.items() for feature in level_names(name, levels)}
-        return list(dict.fromkeys(made.get(name, name) for name in features))
+        return list(dict.fromkeys(made.get(name, name) for name in self.features or ()))
 
 
 class LabeledData(NamedTuple):
@@ -129,6 +119,11 @@ class LabeledData(NamedTuple):
         found[stored.row[~np.isfinite(stored.data)]] = True
         return found
 
+    def empty_column(self) -> str | None:
+        """Return the name of the first column that has no value at all."""
+        gone = () if self.frame is None or not len(self.frame) else self.missing().all(axis=0)
+        return next((str(self.frame.columns[j]) for j in np.flatnonzero(gone)), None)
+
 
 def counted(number: int, word: str) -> str:
     """Return a number with its word, in the plural unless it is 1: "1 row", "1,200 rows"."""
@@ -156,7 +151,7 @@ def check_names(chosen: Sequence[str], role: str, names: Sequence[str]) -> None:
             raise ColumnError(str(unknown_name(name, role, names)))
 
 
-def find_target(names: Sequence[str], target: Any, optional: bool) -> Any:
+def find_target(names: Sequence[str], target: Any, optional: bool = False) -> Any:
     """Return the target's name: the one given (or a list of them), else one of TARGETS, else the last column.
 
     None where an ``optional`` target is not there.
@@ -189,7 +184,7 @@ def word_of(value: Any) -> str:
     return str(int(value) if is_whole else value)
 
 
-def numbers(column: Any, marks: Marks = PLAIN, truths: bool = True) -> Any:
+def numbers(column: Any, decimal: str = ".", truths: bool = True) -> Any:
     """Return a column as numbers (nan: missing), or None where a value is none.
 
     ``truths``: take TRUE and FALSE beside missing values for 1 and 0, as in a column without missing values.
@@ -202,8 +197,9 @@ def numbers(column: Any, marks: Marks = PLAIN, truths: bool = True) -> Any:
     known = text.dropna()
     if truths and len(known) and known.isin(TRUTHS).all():
         return text.map(TRUTHS).to_numpy(dtype=float)
-    plain = known if marks == PLAIN else known.map(lambda cell: plain_number(cell, *marks))
-    found = pandas.to_numeric(plain, errors="coerce")
+    if decimal == ",":  # 1.250 may be a number with a mark between thousands, or be meant otherwise
+        known = known.where(~known.str.contains(".", regex=False), "no number").str.replace(",", ".")
+    found = pandas.to_numeric(known, errors="coerce")
     return found.reindex(text.index).to_numpy(dtype=float) if len(found) and found.notna().all() else None
 
 
@@ -221,12 +217,12 @@ def days(column: Any) -> Any:
     return ((moments - pandas.Timestamp(0, tz="UTC")) / pandas.Timedelta(days=1)).to_numpy(dtype=float)
 
 
-def target_values(frame: Any, chosen: Any, are_words: bool = False, marks: Marks = PLAIN) -> Any:
+def target_values(frame: Any, chosen: Any, are_words: bool = False, decimal: str = ".") -> Any:
     """Return a target's values, numbers or words, or those of several as columns of numbers."""
     if isinstance(chosen, str):
-        found = None if are_words else numbers(frame[chosen], marks, truths=False)
+        found = None if are_words else numbers(frame[chosen], decimal, truths=False)
         return words(frame[chosen]) if found is None else found
-    columns = [numbers(frame[name], marks) for name in chosen]
+    columns = [numbers(frame[name], decimal) for name in chosen]
     for name, values in zip(chosen, columns, strict=True):
         if values is None:
             first = words(frame[name])[0]
@@ -253,41 +249,38 @@ def has_target(y: Any) -> Array:
 
 
 def label(
-    frame: Any, file: str, target: Any, target_optional: bool, features: Sequence[str] | None, choices: Choices,
-    recipe: Recipe,
-) -> LabeledData:  # fmt: skip
+    frame: Any, file: str, target: Any, choices: Choices, recipe: Recipe | None = None, decimal: str = "."
+) -> LabeledData:
     """Return the target apart from the other columns, and these as features.
 
     Parameters
     ----------
     frame : DataFrame as it was read
     file : the file's name, for errors
-    features : names of a model's features, which are then those of the result; None: all columns
-    recipe : of the model's data
+    recipe : of a model's data: its features are those of the result, and the target may be missing
+    decimal : the decimal mark of numbers in text
     """
     frame.columns = [str(name) for name in frame.columns]
-    needed = recipe.sources(features or ())
+    known = recipe or Recipe()
+    needed = known.sources()
     frame, notes = leave_out(frame, choices.without, needed)
-    chosen = find_target(list(frame.columns), target, target_optional)
-    is_words = isinstance(chosen, str) and chosen in recipe.levels
-    y = None if chosen is None else target_values(frame, chosen, is_words, recipe.marks)
-    if features is None:
-        frame = frame if chosen is None else frame.drop(columns=chosen)
-    else:
+    chosen = find_target(list(frame.columns), target, optional=recipe is not None)
+    is_words = isinstance(chosen, str) and chosen in known.levels
+    y = None if chosen is None else target_values(frame, chosen, is_words, decimal)
+    if recipe is not None and recipe.features is not None:
         missing = [name for name in needed if name not in frame.columns]
         if missing:
             raise ValueError(f"{file} lacks {len(missing)} of {len(needed)} features: {', '.join(missing[:SHOWN])}")
         frame = frame[needed]
-    frame, kept = _encoded(frame, file, choices, recipe, features is not None, notes)
-    found = [name for column in frame for name in _features_of(column, kept.levels)]
+    elif chosen is not None:
+        frame = frame.drop(columns=chosen)
+    frame, kept = _encoded(frame, file, choices, recipe, decimal, notes)
+    features = [level_names(name, kept.levels[name]) if name in kept.levels else [name] for name in frame]
+    found = [name for each in features for name in each]
     if len(set(found)) < len(found):
         twice = next(name for name in found if found.count(name) > 1)
         raise ValueError(f"{file}: two columns would be called {twice!r}: rename one, or leave it out (--without)")
-    return fill(LabeledData(None, y, found, chosen, tuple(notes), kept, frame), choices, recipe.fills)
-
-
-def _features_of(column: str, levels: dict[str, list[str]]) -> list[str]:
-    return level_names(column, levels[column]) if column in levels else [column]
+    return fill(LabeledData(None, y, found, chosen, tuple(notes), kept, frame), choices, known.fills)
 
 
 def leave_out(frame: Any, without: Sequence[str], needed: Sequence[str] = ()) -> tuple[Any, list[str]]:
@@ -299,50 +292,44 @@ def leave_out(frame: Any, without: Sequence[str], needed: Sequence[str] = ()) ->
     frame = frame.drop(columns=list(without))
     notes = [f"left out: {', '.join(without)}"] if without else []
     nameless = [name for name in frame.columns if name.startswith("Unnamed: ") and name not in needed]
-    if len(frame.columns) > 2 and frame.columns[0] in nameless:
-        column = frame.iloc[:, 0].to_numpy()
-        if column.dtype.kind == "i" and column.size and (np.diff(column) == 1).all() and column[0] in (0, 1):
-            frame = frame.drop(columns=nameless.pop(0))
-            notes.append("the first column counts the rows: left out")
-    empty = [name for name in nameless if frame[name].isna().all()]
-    if empty and len(empty) < len(frame.columns):
-        frame = frame.drop(columns=empty)
-        notes.append(f"{counted(len(empty), 'column')} without name and values left out")
+    for name in nameless if len(frame.columns) > 2 else ():
+        column = frame[name].to_numpy()
+        counts = column.dtype.kind == "i" and column.size and (np.diff(column) == 1).all() and column[0] in (0, 1)
+        if counts or frame[name].isna().all():
+            frame = frame.drop(columns=name)
+            notes.append(f"a column without a name that {'counts the rows' if counts else 'has no values'} is left out")
     return frame, notes
 
 
 def _encoded(
-    frame: Any, file: str, choices: Choices, recipe: Recipe, is_known: bool, notes: list[str]
+    frame: Any, file: str, choices: Choices, recipe: Recipe | None, decimal: str, notes: list[str]
 ) -> tuple[Any, Recipe]:
-    """Return a frame of float64 columns and categories, and what was done; ``is_known``: as a model's recipe says."""
+    """Return a frame of float64 columns and categories, and what was done: what the recipe says, or the choices."""
     import pandas
 
-    if choices.dates not in ("", *DATES):
-        raise unknown_name(choices.dates, "dates", DATES)
-    kept = Recipe({}, {}, [], recipe.written)
-    if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in frame.dtypes) and not recipe.levels:
+    known, kept = recipe or Recipe(), Recipe({}, {}, [])
+    if choices.dates not in ("", "days"):
+        raise unknown_name(choices.dates, "dates", ["days"])
+    if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in frame.dtypes) and not known.levels:
         return frame.astype(np.float64), kept
     columns = {}
     for name in frame.columns:
-        column, is_date = frame[name], name in recipe.dates
-        found = days(column) if is_date or (choices.dates and not is_known) else None
-        if is_date and found is None:
-            raise ValueError(f"{file}: column {name!r} must be dates such as 2026-01-31, as in the model's data")
-        if found is not None and choices.dates == "drop":
-            notes.append(f"column {name!r} of dates left out")
-            continue
+        column, is_date = frame[name], name in known.dates
+        found = days(column) if is_date or (choices.dates and recipe is None) else None
         if found is not None:
             kept = kept._replace(dates=[*kept.dates, name])
             notes.append(f"column {name!r} of dates as days since 1970-01-01")
-        elif name not in recipe.levels:
-            found = numbers(column, recipe.marks)
+        elif is_date:
+            raise ValueError(f"{file}: column {name!r} must be dates such as 2026-01-31, as in the model's data")
+        elif name not in known.levels:
+            found = numbers(column, decimal)
         if found is not None:
             columns[name] = found.astype(np.float64)
             continue
         codes, values = pandas.factorize(words(column))  # -1: missing
-        if name not in recipe.levels:
-            _check_words(name, file, codes, list(values), choices.levels, is_known, recipe.marks)
-        kept.levels[name] = recipe.levels.get(name) or sorted(values)
+        if name not in known.levels:
+            _check_words(name, file, codes, list(values), choices.levels, recipe is not None, decimal)
+        kept.levels[name] = known.levels.get(name) or sorted(values)
         columns[name] = _category(name, codes, list(values), kept.levels[name], notes)
     return pandas.DataFrame(columns, index=frame.index), kept
 
@@ -355,41 +342,36 @@ def _category(name: str, codes: Array, values: list[str], levels: list[str], not
     if unseen:
         notes.append(f"values of {name!r} that the model has not seen count as none: {', '.join(unseen[:SHOWN])}")
     made = level_names(name, levels)
-    shown = ", ".join(made[:SHOWN])
-    notes.append(f"text column {name!r} as {counted(len(made), 'column')} of 0 and 1: {shown}")
+    notes.append(f"text column {name!r} as {counted(len(made), 'column')} of 0 and 1: {', '.join(made[:SHOWN])}")
     place = {level: number for number, level in enumerate(levels)}
     places = np.array([*(place.get(word, len(levels)) for word in values), -1])
     return pandas.Categorical.from_codes(places[codes], categories=pandas.Index([*levels, UNSEEN], dtype=object))
 
 
 def _check_words(
-    name: str, file: str, codes: Array, values: list[str], limit: int, is_known: bool, marks: Marks
+    name: str, file: str, codes: Array, values: list[str], limit: int, is_known: bool, decimal: str
 ) -> None:
     """Raise a ValueError where words cannot become 0/1 columns, and say what can be done."""
-    is_word = np.array([*(not is_number(word, *marks) for word in values), False])
+    is_word = np.array([*(not is_number(word, decimal) for word in values), False])
     rows, there = np.flatnonzero(is_word[codes]), int(np.sum(codes >= 0))
-    first = values[codes[rows[0]]] if rows.size else ""
-    way = f"--without {name!r} leaves it out"
+    first = f"{values[codes[rows[0]]]!r} in row {rows[0] + 1}" if rows.size else ""
+    if not values:
+        raise ValueError(f"{file}: column {name!r} has no value at all: --without {name!r} leaves it out")
     if is_known and rows.size:
         raise ValueError(
-            f"{file}: column {name!r} must be numbers, as in the model's data; row {rows[0] + 1} has {first!r}: "
-            "correct it, or name it with --na if it stands for a missing value"
+            f"{file}: column {name!r} must be numbers, as in the model's data; the first that is none is {first}: "
+            "correct it, name it with --na if it stands for a missing value, or name the decimal mark (--decimal)"
         )
-    if there and rows.size < MOSTLY * there:
+    if rows.size < 0.5 * there:  # mostly numbers: the others are mistakes rather than words
         raise ValueError(
-            f"{file}: column {name!r} has {rows.size} of {codes.size} values that are not numbers, the first "
-            f"{first!r} in row {rows[0] + 1}: correct them, name them with --na, or leave the column out with "
-            f"--without {name!r}"
+            f"{file}: column {name!r} has {rows.size} of {codes.size} values that are not numbers, the first {first}: "
+            f"correct them, name them with --na, or leave the column out with --without {name!r}"
         )
-    if not values:
-        raise ValueError(f"{file}: column {name!r} has no value at all: {way}")
-    if not limit:
-        raise ValueError(f"{file} has columns that are not numbers: {name}; encode or drop them")
     if len(values) > limit:
         raise ValueError(
             f"{file}: text column {name!r} has {len(values)} different values, more than {limit}: --levels "
-            f"{len(values)} makes a column of each, {way}, --dates days makes numbers of dates, --thousands names a "
-            f"mark between thousands; the first value is {values[0]!r}"
+            f"{len(values)} makes a column of each, --without {name!r} leaves it out, --dates days makes numbers of "
+            f"dates; the first value is {values[0]!r}"
         )
 
 
@@ -410,10 +392,9 @@ def design_of(frame: Any) -> Any:
 
 def predictor(frame: Any, coefs: Array) -> Array:
     """Return the linear predictor X·coefs of an encoded frame; coefs has shape (n_features, n_outputs)."""
-    coded = _categories(frame)
+    coded, out, start = _categories(frame), np.zeros((len(frame), coefs.shape[1])), 0
     if not coded:
         return np.asarray(frame.to_numpy(dtype=np.float64) @ coefs)
-    out, start = np.zeros((len(frame), coefs.shape[1])), 0
     for name in frame:
         stop = start + len(coded.get(name, [name]))
         if name in coded:
@@ -458,10 +439,9 @@ def _kept(data: LabeledData, kept: Array) -> LabeledData:
     if kept.all():
         return data
     if not kept.any():
-        empty = empty_column(data)
-        why = f"column {empty!r} has no value at all" if empty else "every row lacks a value"
-        way = f"--without {empty!r} leaves it out" if empty else "--impute mean fills them"
-        raise ValueError(f"--drop would leave out all {kept.size:,} rows, as {why}: {way}")
+        empty = data.empty_column()
+        why = f"column {empty!r} has no value at all: --without {empty!r} leaves it out" if empty else "all lack one"
+        raise ValueError(f"--drop would leave out all {kept.size:,} rows, as {why}")
     note = f"{np.sum(~kept):,} of {kept.size:,} rows left out: a value is missing"
     return data.rows(np.flatnonzero(kept))._replace(notes=(*data.notes, note))
 
@@ -476,15 +456,6 @@ def _fill_of(column: Any, name: str, impute: str) -> Any:
     return str(column.mode().iloc[0]) if is_text else float(column.mean() if impute == "mean" else column.median())
 
 
-def empty_column(data: LabeledData) -> str | None:
-    """Return the name of the first column that has no value at all."""
-    if data.frame is None or not len(data.frame):
-        return None
-    return next(
-        (str(name) for name, gone in zip(data.frame, np.ravel(data.missing().all(axis=0)), strict=True) if gone), None
-    )
-
-
 def no_target(data: LabeledData) -> ValueError:
     """Return the error of a target without values."""
     return ValueError(f"{data.target_words} has no value at all: name another column with --target")
@@ -495,10 +466,9 @@ def check_complete(data: LabeledData, file: str, way: str, without: str = "--wit
     samples, features = data.X.shape
     if not samples or not features:
         raise ValueError(f"{file} has {samples} samples and {features} features: there is nothing to do")
-    empty = empty_column(data)
+    empty, gone = data.empty_column(), data.missing()
     if empty is not None:
         raise ValueError(f"{file}: column {empty!r} has no value at all: {without.format(empty)}")
-    gone = data.missing()
     if gone.any():
         row = int(np.argmax(gone.any(axis=1)))
         where = f"in feature {data.frame.columns[np.argmax(gone[row])]!r}, " if data.frame is not None else "in "

@@ -48,7 +48,7 @@ def measure(kind: str, parameters: Parameters) -> dict[str, Any]:
 def descent(parameters: Parameters) -> dict[str, Any]:
     """Run one method, recorded."""
     problem = problem_of(parameters)
-    solution = minimize(
+    solution = whole_run(
         problem,
         rule=named_part(parameters["rule"], RULES, "rule"),
         oracle=named_part(parameters["oracle"], ORACLES, "oracle"),
@@ -58,13 +58,19 @@ def descent(parameters: Parameters) -> dict[str, Any]:
         rng=parameters["seed"],
         **{key: parameters[key] for key in ("steepness", "step", "init")},
     )
-    if solution.status is Status.INTERRUPTED:  # minimize returns what it has; half a run must not be stored
-        raise KeyboardInterrupt
     if solution.status is Status.DIVERGED:
         raise RuntimeError(f"the run diverged: {dict(parameters)}")
     columns = {name: getattr(solution.trace, name) for name in COLUMNS}
     trace = {name: values.tolist() for name, values in columns.items() if not np.isnan(values).all()}
     return {"n": problem.n_features, "trace": trace, "gap": solution.gap, "support": int(np.count_nonzero(solution.x))}
+
+
+def whole_run(problem: Problem, **options: Any) -> Solution:
+    """Return the solution of ``minimize``, which returns what it has at Ctrl-C: half a run must not be stored."""
+    solution = minimize(problem, **options)
+    if solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return solution
 
 
 def minimum(parameters: Parameters) -> dict[str, Any]:
@@ -174,7 +180,7 @@ def watched(parameters: Parameters) -> dict[str, Any]:
     table = np.zeros((steps, 6))
     oracle = named_part(parameters["oracle"], ORACLES, "oracle")
     options = {"steepness": parameters["steepness"], "step": "fixed", "tol": 0.0, "record": None}
-    minimize(problem, rule=Watched(table), oracle=oracle, max_iter=steps, rng=parameters["seed"], **options)
+    whole_run(problem, rule=Watched(table), oracle=oracle, max_iter=steps, rng=parameters["seed"], **options)
     counts = table[:, 2] > parameters["resolution"] ** 2 * table[0, 2]
     uniform, active, steepest, competitive, contained, outside = table[counts].T
     return {
@@ -195,7 +201,7 @@ def exact_is_steepest(parameters: Parameters) -> dict[str, Any]:
     problem = problem_of(parameters)
     n, steps = problem.n_features, parameters["epochs"] * problem.n_features
     options = {"oracle": "exact", "step": "fixed", "max_iter": steps, "tol": 0.0, "record": n, "rng": 0}
-    mine, steepest = (minimize(problem, rule=rule, **options).trace.objective for rule in ("ascd", "steepest"))
+    mine, steepest = (whole_run(problem, rule=rule, **options).trace.objective for rule in ("ascd", "steepest"))
     return {"steps": steps, "largest_difference": float((np.abs(mine - steepest) / np.abs(steepest)).max())}
 
 

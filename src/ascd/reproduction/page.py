@@ -454,12 +454,6 @@ def _group(choice: str, values: dict[str, str]) -> str:
 
 # ---- coefficients with their range
 
-WIDTH, ROW, TOP, BOTTOM, RIGHT = 640, 24, 8, 44, 86
-#: Characters of a name that are shown, and the width of one.
-LONGEST, LETTER = 30, 7.0
-#: Labels of the axis that are nearer to 0 than this would cover it.
-APART = 48.0
-
 
 class Interval(NamedTuple):
     """A coefficient with the range of its resampled values and the share of those with the same sign."""
@@ -472,36 +466,28 @@ class Interval(NamedTuple):
 
 
 def draw_intervals(rows: Sequence[Interval], label: str) -> str:
-    """Return coefficients with their ranges as an SVG element, one a row."""
-    ends = [end for row in rows for end in (row.value, row.low, row.high)]
-    low, high = min([0.0, *ends]), max([0.0, *ends])
-    names = [row.name if len(row.name) <= LONGEST else f"{row.name[: LONGEST - 1]}…" for row in rows]
-    left, edge, bottom = 24.0 + LETTER * max(map(len, names), default=0), float(WIDTH - RIGHT), TOP + ROW * len(rows)
+    """Return coefficients with their ranges as an SVG element of 640 × 24 a row: names, bars, and shares."""
+    ends = [0.0, *(end for row in rows for end in (row.value, row.low, row.high))]
+    low, wide, bottom = min(ends), (max(ends) - min(ends)) or 1.0, 24 * len(rows)
 
     def x(value: float) -> float:
-        return left + (value - low) / ((high - low) or 1.0) * (edge - left)
+        return 240.0 + 310.0 * (value - low) / wide
 
-    def text(at: float, y: float, anchor: str, content: str, kind: str = "") -> str:
-        return f'<text{kind} x="{at:.1f}" y="{y:.1f}" text-anchor="{anchor}">{html.escape(content)}</text>'
+    def text(at: float, y: float, content: str, anchor: str = "end") -> str:
+        return f'<text x="{at:.1f}" y="{y}" text-anchor="{anchor}">{html.escape(content)}</text>'
 
-    parts = [f'<line class="axis" x1="{x(0.0):.1f}" x2="{x(0.0):.1f}" y1="{TOP}" y2="{bottom}"/>']
+    parts = [f'<line class="axis" x1="{x(0.0):.1f}" x2="{x(0.0):.1f}" y1="0" y2="{bottom}"/>']
     for number, row in enumerate(rows):
-        y = TOP + ROW * (number + 0.5)
+        y, name = 24 * number + 12, row.name if len(row.name) <= 30 else f"{row.name[:29]}…"
         color = COLORS[2] if row.share >= 0.9 else COLORS[4] if row.share >= 0.6 else "#888888"
-        place, bar = f'y1="{y:.1f}" y2="{y:.1f}"', f'stroke="{color}" stroke-width="4" opacity=".5"'
+        bar = f'y1="{y}" y2="{y}" stroke="{color}" stroke-width="4" opacity=".5"'
         parts += [
-            f'<line x1="{left:.1f}" x2="{edge:.1f}" {place} class="rule"/>',
-            text(left - 10, y + 4, "end", names[number], ' class="name"'),
-            f'<line x1="{x(row.low):.1f}" x2="{x(row.high):.1f}" {place} {bar}/>',
-            f'<circle cx="{x(row.value):.1f}" cy="{y:.1f}" r="5" fill="{color}"/>',
-            text(WIDTH - 4, y + 4, "end", f"{100.0 * row.share:.0f} %"),
+            text(230, y + 4, name),
+            f'<line x1="{x(row.low):.1f}" x2="{x(row.high):.1f}" {bar}/>',
+            f'<circle cx="{x(row.value):.1f}" cy="{y}" r="5" fill="{color}"/>',
+            text(636, y + 4, f"{100.0 * row.share:.0f} %"),
         ]
-    ticks = [0.0, *(end for end in (low, high) if abs(x(end) - x(0.0)) > APART)]
-    parts += [text(x(tick), bottom + 16, "middle", f"{tick:.3g}") for tick in ticks]
-    parts += [
-        text((left + edge) / 2, bottom + 36, "middle", label),
-        text(WIDTH - 4, bottom + 36, "end", "same sign in"),
-    ]
-    name = html.escape(label, quote=True)
-    size = f"0 0 {WIDTH} {bottom + BOTTOM}"
-    return f'<svg class="intervals" viewBox="{size}" role="img" aria-label="{name}">{"".join(parts)}</svg>'
+    parts += [text(x(end), bottom + 16, f"{end:.3g}", "middle") for end in sorted({low, low + wide})]
+    parts += [text(395, bottom + 36, label, "middle"), text(636, bottom + 36, "same sign in")]
+    about = f'viewBox="0 0 640 {bottom + 44}" role="img" aria-label="{html.escape(label, quote=True)}"'
+    return f'<svg class="intervals" {about}>{"".join(parts)}</svg>'

@@ -177,7 +177,7 @@ def progress_uniform(gradient: ArrayLike, L: float) -> float:
     >>> progress_uniform([3.0, 1.0], L=1.0)
     2.5
     """
-    return float(np.mean(_gradient(gradient) ** 2) / (2 * _positive(L, "L")))
+    return float(np.mean(as_finite_vector(gradient, "gradient") ** 2) / (2 * _positive(L, "L")))
 
 
 def progress_steepest(gradient: ArrayLike, L: float) -> float:
@@ -188,7 +188,7 @@ def progress_steepest(gradient: ArrayLike, L: float) -> float:
     >>> progress_steepest([-3.0, 1.0], L=1.0)
     4.5
     """
-    return float(np.max(_gradient(gradient) ** 2) / (2 * _positive(L, "L")))
+    return float(np.max(as_finite_vector(gradient, "gradient") ** 2) / (2 * _positive(L, "L")))
 
 
 def progress_active(gradient: ArrayLike, active: ArrayLike, L: float) -> float:
@@ -199,13 +199,12 @@ def progress_active(gradient: ArrayLike, active: ArrayLike, L: float) -> float:
     >>> progress_active([3.0, 1.0, 0.0], [0, 1], L=1.0)
     2.5
     """
-    g, chosen = _gradient(gradient), np.asarray(active)
-    is_mask = chosen.dtype == np.bool_ and chosen.shape == g.shape
-    is_index = chosen.dtype.kind in "iu" and np.isin(chosen, np.arange(g.size)).all()
-    if not (is_mask or is_index) or not (chosen.any() if is_mask else chosen.size):
-        raise ValueError(f"active must be a non-empty mask of length {g.size} or indices below it; got {active!r}")
-    # A set: an index given twice counts once.
-    return progress_uniform(g[chosen if is_mask else np.unique(chosen)], L)
+    g = as_finite_vector(gradient, "gradient")
+    inside = np.zeros(g.size, dtype=bool)
+    inside[np.asarray(active)] = True
+    if not inside.any():
+        raise ValueError(f"active must be a non-empty mask or indices; got {active!r}")
+    return progress_uniform(g[inside], L)
 
 
 def smooth_rate_steepest(L: float, R1: float, t: ArrayLike) -> float | Array:
@@ -216,7 +215,7 @@ def smooth_rate_steepest(L: float, R1: float, t: ArrayLike) -> float | Array:
     >>> float(smooth_rate_steepest(L=1.0, R1=3.0, t=9))
     2.0
     """
-    return 2 * _positive(L, "L") * _square(R1, "R1") / _iterations(t, 1)
+    return 2 * _positive(L, "L") * as_number(R1, "R1", low=0) ** 2 / _iterations(t, 1)
 
 
 def smooth_rate_uniform(n: int, L: float, R2: float, t: ArrayLike) -> float | Array:
@@ -227,7 +226,7 @@ def smooth_rate_uniform(n: int, L: float, R2: float, t: ArrayLike) -> float | Ar
     >>> smooth_rate_uniform(2, L=1.0, R2=3.0, t=[9, 36])
     array([4., 1.])
     """
-    return 2 * as_count(n, "n") * _positive(L, "L") * _square(R2, "R2") / _iterations(t, 1)
+    return 2 * as_count(n, "n") * _positive(L, "L") * as_number(R2, "R2", low=0) ** 2 / _iterations(t, 1)
 
 
 def strong_rate_steepest(mu1: float, L: float, gap: float, t: ArrayLike) -> float | Array:
@@ -372,16 +371,9 @@ def _check_support(n: int, s: int, c: float = 1.0) -> float:
     return s * as_number(c, "c", low=0, high=1, strict=True)
 
 
-def _as_floats(values: ArrayLike, name: str) -> Array:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name} must hold real numbers; got {values!r}") from None
-
-
 def _semidefinite(Q: ArrayLike) -> Array:
     """Return Q as a float array; raise ValueError unless it is square, symmetric and semidefinite."""
-    matrix = _as_floats(Q, "Q")
+    matrix = np.asarray(Q, dtype=np.float64)
     if matrix.ndim != 2 or not 0 < matrix.shape[0] == matrix.shape[1]:
         raise ValueError(f"Q must be a square matrix; got shape {matrix.shape}")
     if not np.isfinite(matrix).all() or np.abs(matrix - matrix.T).max() > 1e-8 * np.abs(matrix).max():
@@ -392,20 +384,8 @@ def _semidefinite(Q: ArrayLike) -> Array:
     return matrix
 
 
-def _gradient(gradient: ArrayLike) -> Array:
-    vector: Array = as_finite_vector(gradient, "gradient")
-    if not vector.size:
-        raise ValueError("gradient must have at least one entry; got none")
-    return vector
-
-
-def _square(radius: float, name: str) -> float:
-    value = as_number(radius, name, low=0)
-    return value * value  # no power: one that overflows is an error in Python
-
-
 def _iterations(t: ArrayLike, low: int) -> Array:
-    counts = _as_floats(t, "t")
+    counts = np.asarray(t, dtype=np.float64)
     if not (counts >= low).all():
         raise ValueError(f"t must be at least {low}; got {t!r}")
     return counts
