@@ -88,8 +88,8 @@ def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Fo
     constant = np.full(2, state.constant[0])  # and the constant that the predictor was computed with
     found = Found(
         *minimise_compiled(
-            state.matrix.matrix, loss.sample, loss.loss, state.penalty, parts.norm, x, constant, state.intercept, loss.most,
-            predictor, gradient, curvature, products, seen.value, tolerance, min(most_rounds, SMALL_ROUNDS),
+            state.matrix.matrix, loss.sample, loss.loss, state.penalty, parts.norm, x, constant, state.intercept,
+            loss.most, predictor, gradient, curvature, products, seen.value, tolerance, min(most_rounds, SMALL_ROUNDS),
             *make_room(state.n, state.d),
         )
     )  # fmt: skip
