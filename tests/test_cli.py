@@ -148,7 +148,7 @@ FAILING = [
     ("fit same.csv", "the target 'y' must be numbers here"),
     ("fit same.csv --model logistic", "the target 'y' is one in every row: a classifier needs two classes"),
     ("fit t.csv --model logistic", "20 different numbers in 20 samples"),
-    ("fit t.csv --model svm", "is it a quantity? --model lasso fits one; --classes takes each number for a class"),
+    ("fit t.csv --model svm", "is it a quantity? --model lasso fits one; classes are words or whole numbers"),
     ("fit t.csv --model group-lasso --groups badgroups", "is not JSON"),
     ("path t.csv --model logistic", "a logistic path needs two classes; the target has"),
 ]

@@ -161,10 +161,7 @@ def test_an_interrupted_reproduction_goes_on_where_it_stopped_and_logs(tmp_path)
     child = start(SLOW_RUNS, TINY, 0.3, *command, folder=tmp_path, NUMBA_DISABLE_JIT="1")
     lines = [child.stderr.readline() for _ in range(3)]
     assert lines[0] == "creating the folder reproduction/quick\n"
-    assert all(
-        re.match(r"\[\d+/\d+\] lasso n = 15, .*; about \d+ s left\n|\[\d+/\d+\] minimum; about", one)
-        for one in lines[1:]
-    )
+    assert all(re.match(r"\[ *\d+/\d+\] (lasso n = 15, .*|minimum)\n", one) for one in lines[1:])
     code, out, error = press_ctrl_c(child)
     assert (code, out) == (INTERRUPTED, "")
     kept = stored(tmp_path)

@@ -90,7 +90,7 @@ def test_every_entry_of_the_table_becomes_jobs():
 def test_an_interrupted_run_continues_where_it_stopped(tiny, tmp_path):
     plan, lines = planned(["2a"]), []
     assert reproduce.conduct(plan, tmp_path, workers=1, log=lines.append) == len(plan.jobs)
-    assert f"[1/{len(plan.jobs)}] minimum; about " in lines[0]
+    assert lines[0] == f"[1/{len(plan.jobs)}] minimum"
     assert any("] ridge n = 10, ascd simulated(0.01), 2 runs; " in line for line in lines)
     assert lines[-1].endswith(" s in all")
     files = sorted((tmp_path / "runs").iterdir())
@@ -134,7 +134,6 @@ def test_results_have_parameters_versions_and_seed_and_curves_are_means(done, tm
     assert not {"NaN", "Infinity"} & set((tmp_path / "results.json").read_text().replace(",", " ").split())
     again = measurements.measure(run["kind"], run["parameters"])
     assert run["result"]["trace"]["objective"] == again["trace"]["objective"], "a job gives the same numbers again"
-    assert reproduce.finite({"bound": [float("inf"), 1.0]}) == {"bound": [None, 1.0]}
     panel = panel_of(results, "2a")
     objectives = [results["runs"][name]["result"]["trace"]["objective"] for name in results["index"]["2a"]["ASCD"]]
     expected = (np.mean(objectives, axis=0) - panel.best) / (objectives[0][0] - panel.best)

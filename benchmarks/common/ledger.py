@@ -15,9 +15,8 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from ascd.io import write_text
+from ascd.io.writing import json_ready, write_text
 from ascd.reproduction.page import versions
-from ascd.reproduction.reproduce import finite
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 PLACES = ("--data", "--json")  # options that name a place on one machine: nobody else's business
@@ -85,7 +84,7 @@ class Ledger:
             self.number = str(1 + max(map(int, content["runs"]), default=0))
         content["runs"][self.number] = self.run
         held = {_identity(row, key): row for row in content["tables"].get(table, [])}
-        for row in finite(list(rows)):
+        for row in json_ready(list(rows)):
             held[_identity(row, key)] = {**row, "run": self.number}
         content["tables"][table] = list(held.values())
         used = {row["run"] for rows in content["tables"].values() for row in rows}

@@ -49,17 +49,7 @@ class Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    if value:
-        import ascd
-
-        click.echo(f"ascd {ascd.__version__}")
-        ctx.exit()
-
-
 @click.command(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Print the version."
-)
+@click.version_option(package_name="ascd", message="ascd %(version)s")
 def app() -> None:
     """Sparse and regularised linear models by coordinate descent, with certificates."""

@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-import numpy as np
+
+from ascd.io.writing import json_ready
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 #: Characters without a space that are shown of a word, and how long it may be.
@@ -85,20 +85,7 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = 
 def answer(result: dict[str, Any]) -> None:
     """Print the result for machines."""
     if output().json:
-        click.echo(json.dumps(_plain(result), indent=2))
-
-
-def _plain(value: Any) -> Any:
-    """Return what JSON can hold: paths as text, NumPy's numbers as numbers, None for what is not finite."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray | list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, Path):
-        return str(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        click.echo(json.dumps(json_ready(result), indent=2))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import math
 import warnings
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import numpy as np
@@ -49,7 +49,6 @@ of_explain = partial(options.option, heading="Explanation")
 @of_model("--positive", is_flag=True, default=None, help="Only non-negative coefficients.")
 @of_model("--standardize", is_flag=True, default=None, help="Penalise coefficients of standardised features.")
 @of_model("--intercept/--no-intercept", "fit_intercept", default=None, help="Fit an intercept.")
-@of_model("--classes", is_flag=True, help="Each number of the target is a class (logistic, svm).")
 @of_cv("--cv", type=click.IntRange(2), help="Choose alpha or C by so many folds.")
 @of_cv("--choose", type=click.Choice(["best", "1se"]), help="The best, or the strongest within one standard error.")
 @of_solver("--tol", type=float, help="Duality gap relative to the objective at zero.  [1e-6]")
@@ -59,8 +58,8 @@ of_explain = partial(options.option, heading="Explanation")
 @options.file_options(Path("model.npz"), "The model file.")
 @common
 def fit(
-    source: options.DataOptions, model: str, cv: int | None, classes: bool, explained: bool, resamples: int, out: Path,
-    force: bool, **given: Any,
+    source: options.DataOptions, model: str, cv: int | None, explained: bool, resamples: int, out: Path, force: bool,
+    **given: Any,
 ) -> int:  # fmt: skip
     """Fit a model to a data file; write a model file and a summary with its certificate.
 
@@ -82,36 +81,26 @@ def fit(
             raise one_target(model, len(source.target))
         estimator = make_estimator(model, cv, given)
         estimator._validate_params()
-    choice = Choice(model, bool(cv), classes, given["groups"], resamples if explained else 0, out)
-    return _fit(read_data(source), source.data.name, estimator, choice)
+    data = read_data(source)
+    if given["groups"] is not None:
+        estimator.set_params(groups=groups_of(given["groups"], data))
+    data = data._replace(y=checked_target(data, model))
+    if cv and cv > len(data.y):
+        raise click.UsageError(f"--cv must be at most the number of samples, {len(data.y):,}; got {cv}")
+    return _fit(data, source.data.name, estimator, model, resamples if explained else 0, out)
 
 
-class Choice(NamedTuple):
-    """What the options say besides the data and the estimator; ``resamples`` is 0 where nothing is to be explained."""
-
-    model: str
-    has_folds: bool
-    classes: bool
-    groups: Any
-    resamples: int
-    out: Path
-
-
-def _fit(data: LabeledData, label: str, estimator: Any, choice: Choice) -> int:
+def _fit(data: LabeledData, label: str, estimator: Any, model: str, resamples: int, out: Path) -> int:
+    """Fit, write and show the model; ``resamples`` is 0 where nothing is to be explained."""
     from ascd._core.timing import Stopwatch
     from ascd.cli.explain import examine, explain
 
-    if choice.groups is not None:
-        estimator.set_params(groups=groups_of(choice.groups, data))
-    data = data._replace(y=checked_target(data, choice.model, choice.classes))
-    folds = estimator.get_params().get("cv") or 0
-    if folds > len(data.y):
-        raise click.UsageError(f"--cv must be at most the number of samples, {len(data.y):,}; got {folds}")
+    has_folds = "cv" in estimator.get_params()
     report_reading(data, label)
     stopwatch, is_on_disk = Stopwatch(), hasattr(data.X, "bytes_read")
-    shown = fitting(f"fitting {choice.model}", estimator, choice.has_folds)
-    if is_on_disk and not choice.has_folds:
-        shown = rounds_shown(f"fitting {choice.model}", data.X)
+    shown = fitting(f"fitting {model}", estimator, has_folds)
+    if is_on_disk and not has_folds:
+        shown = rounds_shown(f"fitting {model}", data.X)
     with shown, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the certificate below says the same, in numbers
         estimator.fit(data.X, data.y)
@@ -119,10 +108,11 @@ def _fit(data: LabeledData, label: str, estimator: Any, choice: Choice) -> int:
     header = _header(estimator, label, data)
     fitted = model_of(estimator, header, data.names)
     score = _score(estimator, data)
-    evidence = examine(choice.model, estimator, fitted, data, choice.resamples) if choice.resamples else None
-    save(fitted, choice.out)
-    _show_summary(fitted, estimator.certificate_, choice, score, seconds)
-    explained = None if evidence is None else explain(fitted, evidence, choice.resamples, choice.out)
+    evidence = examine(model, estimator, fitted, data, resamples) if resamples else None
+    save(fitted, out)
+    _show_summary(fitted, estimator.certificate_, model, score, seconds)
+    say(f"wrote {out}")
+    explained = None if evidence is None else explain(fitted, evidence, resamples, out)
     found = {"seconds": seconds[0], "compile_seconds": seconds[1], "score": score, "explained": explained}
     found["nonzero"] = int(np.count_nonzero(fitted.coef))
     if is_on_disk:
@@ -130,7 +120,7 @@ def _fit(data: LabeledData, label: str, estimator: Any, choice: Choice) -> int:
         found["bytes_read"] = data.X.bytes_read
     if fitted.classes.size:
         found["classes"] = fitted.classes.tolist()
-    answer({**header, **found, "model_file": choice.out})
+    answer({**header, **found, "model_file": out})
     return 0 if estimator.certificate_.status.is_answer else UNCONVERGED
 
 
@@ -165,7 +155,7 @@ def _header(estimator: Any, label: str, data: LabeledData) -> dict[str, Any]:
     }
 
 
-def _show_summary(fitted: Model, certificate: Any, choice: Choice, score: float, seconds: tuple[float, float]) -> None:
+def _show_summary(fitted: Model, certificate: Any, model: str, score: float, seconds: tuple[float, float]) -> None:
     """Print data, score, certificate, and the largest coefficients, a table a class or target."""
     from ascd._core.tuning import A_MOMENT
     from ascd.results.solution import Status
@@ -180,7 +170,7 @@ def _show_summary(fitted: Model, certificate: Any, choice: Choice, score: float,
         spread = f"{error['mean']:.4g} ± {error['standard_error']:.2g}"
         say(f"  {error['name']} over {error['folds']} folds: {spread} (mean and standard error)")
     say(f"  nonzero coefficients {np.count_nonzero(fitted.coef):,} of {fitted.coef.size:,}")
-    name = "accuracy" if choice.model in CLASSIFIERS else "D²" if choice.model == "poisson" else "R²"
+    name = "accuracy" if model in CLASSIFIERS else "D²" if model == "poisson" else "R²"
     once = f", and {seconds[1]:.2f} s to compile, or to load what is compiled" if seconds[1] > A_MOMENT else ""
     unknown = "is not known" if certificate.status is Status.UNREACHABLE else "is not defined for one sample"
     say(f"  {name} on these data {score_text(score) if score == score else unknown}   in {seconds[0]:.2f} s{once}")
@@ -196,7 +186,6 @@ def _show_summary(fitted: Model, certificate: Any, choice: Choice, score: float,
     more = fitted.coef.shape[0] - MOST_TABLES
     if more > 0:
         say(f"… and {more:,} more {'classes' if fitted.classes.size else 'targets'}")
-    say(f"wrote {choice.out}")
 
 
 def score_text(score: float) -> str:

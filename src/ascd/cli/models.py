@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import unknown_name
-from ascd.cli.options import MOST_LEVELS, check_numeric
-from ascd.io.tables import LabeledData, level_names, word_of
+from ascd.cli.options import check_numeric
+from ascd.io.tables import LabeledData, level_names
 
 
 class Kind(NamedTuple):
@@ -116,53 +116,30 @@ def one_target(model: str, count: int) -> ValueError:
     return ValueError(f"model {model!r} has one target; there are {count}: multi-task-lasso fits several")
 
 
-def checked_target(data: LabeledData, model: str, any_number: bool) -> Any:
-    """Return the target as a model takes it; a ValueError for one that it cannot take.
-
-    ``any_number``: take each number for a class, however many there are.
-    """
+def checked_target(data: LabeledData, model: str) -> Any:
+    """Return the target as a model takes it; a ValueError for one that it cannot take."""
     y = np.asarray(data.y)
     if y.ndim == 2 and model not in SEVERAL_TARGETS:
         raise one_target(model, y.shape[1])
     if model in CLASSIFIERS:
-        _check_classes(y, data.target_words, any_number)
-        return as_classes(y)
+        values = np.unique(y if y.dtype.kind in "fiub" else y.astype(str))
+        if values.size < 2:
+            raise ValueError(
+                f"{data.target_words} is {values[0]} in every row: a classifier needs two classes; name another with "
+                "--target"
+            )
+        if y.dtype.kind == "f" and (values != np.round(values)).any():
+            raise ValueError(
+                f"{data.target_words} has {values.size} different numbers in {y.size} samples ({values[0]:g} to "
+                f"{values[-1]:g}): is it a quantity? --model lasso fits one; classes are words or whole numbers"
+            )
+        return y
     check_numeric(data)
     if model == "poisson" and y.min() < 0:
         raise ValueError(
             f"{data.target_words} must be 0 or more for model 'poisson', which fits counts; got {y.min():g}"
         )
     return y.reshape(len(y), -1) if model in SEVERAL_TARGETS else y
-
-
-def _check_classes(y: Any, target: str, any_number: bool) -> None:
-    """Raise a ValueError for one class, and for numbers that look like a quantity (unless ``any_number``)."""
-    values = np.unique(y) if y.dtype.kind in "fiub" else np.unique(y.astype(str))
-    if values.size < 2:
-        raise ValueError(
-            f"{target} is {values[0]} in every row: a classifier needs two classes; name another with --target"
-        )
-    if any_number or y.dtype.kind not in "fiu" or values.size == 2:
-        return
-    if (values != np.round(values)).any() or values.size > max(MOST_LEVELS, y.size // 10):
-        raise ValueError(
-            f"{target} has {values.size} different numbers in {y.size} samples ({values[0]:g} to {values[-1]:g}): is "
-            "it a quantity? --model lasso fits one; --classes takes each number for a class"
-        )
-
-
-def as_classes(y: Any) -> Any:
-    """Return labels of classes: numbers that are not whole, which scikit-learn takes for quantities, become text.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_classes(np.array([1.5, 2.0])).tolist(), as_classes(np.array([1.0, 2.0])).tolist()
-    (['1.5', '2'], [1.0, 2.0])
-    """
-    if y.dtype.kind != "f" or (y == np.round(y)).all():
-        return y
-    return np.array([word_of(value) for value in y], dtype=object)
 
 
 def read_groups(text: str) -> Any:

@@ -414,10 +414,7 @@ def fill(data: LabeledData, choices: Choices, fills: dict[str, Any]) -> LabeledD
     if choices.impute not in ("", *FILLS):
         raise unknown_name(choices.impute, "impute", FILLS)
     if (choices.drop or choices.impute) and data.y is not None:  # nothing can fill a target
-        known = has_target(data.y)
-        if not known.any():
-            raise no_target(data)
-        data = _kept(data, known)
+        data = _kept(data, has_target(data.y))
     if choices.drop:
         data = _kept(data, np.asarray(~data.missing().any(axis=1)))
     if data.frame is None:
@@ -439,8 +436,9 @@ def _kept(data: LabeledData, kept: Array) -> LabeledData:
     if kept.all():
         return data
     if not kept.any():
-        empty = data.empty_column()
-        why = f"column {empty!r} has no value at all: --without {empty!r} leaves it out" if empty else "all lack one"
+        empty, why = data.empty_column(), f"every row lacks a value, or {data.target_words}"
+        if empty is not None:
+            why = f"column {empty!r} has no value at all: --without {empty!r} leaves it out"
         raise ValueError(f"--drop would leave out all {kept.size:,} rows, as {why}")
     note = f"{np.sum(~kept):,} of {kept.size:,} rows left out: a value is missing"
     return data.rows(np.flatnonzero(kept))._replace(notes=(*data.notes, note))
@@ -454,11 +452,6 @@ def _fill_of(column: Any, name: str, impute: str) -> Any:
     if column.isna().all():
         raise ValueError(f"column {name!r} has no value at all: leave it out (--without {name!r})")
     return str(column.mode().iloc[0]) if is_text else float(column.mean() if impute == "mean" else column.median())
-
-
-def no_target(data: LabeledData) -> ValueError:
-    """Return the error of a target without values."""
-    return ValueError(f"{data.target_words} has no value at all: name another column with --target")
 
 
 def check_complete(data: LabeledData, file: str, way: str, without: str = "--without {!r} leaves it out") -> None:
@@ -479,7 +472,5 @@ def check_complete(data: LabeledData, file: str, way: str, without: str = "--wit
 def check_target(data: LabeledData, file: str, way: str) -> None:
     """Raise a ValueError for samples without a target."""
     gone = 0 if data.y is None else int(np.sum(~has_target(data.y)))
-    if gone and gone == len(data.y):
-        raise no_target(data)
     if gone:
         raise ValueError(f"{file} has {counted(gone, 'sample')} without a target, or with an infinite one: {way}")

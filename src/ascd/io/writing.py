@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import tempfile
 import uuid
@@ -77,3 +78,23 @@ def write_text(path: Any, text: str) -> Path:
     with whole_file(path) as draft:
         draft.write_text(text, encoding="utf-8")
     return Path(path)
+
+
+def json_ready(value: Any) -> Any:
+    """Return what JSON can hold: paths as text, NumPy's numbers as numbers, None for what is not finite.
+
+    Examples
+    --------
+    >>> from ascd.io.writing import json_ready
+    >>> json_ready({"gap": [float("inf"), 1.0]})
+    {'gap': [None, 1.0]}
+    """
+    if isinstance(value, dict):
+        return {str(key): json_ready(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_ready(item) for item in value]
+    if hasattr(value, "tolist"):
+        return json_ready(value.tolist())
+    if isinstance(value, Path):
+        return str(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -9,10 +9,8 @@ that compile the same kernels are done by one process, so that nothing is compil
 from __future__ import annotations
 
 import json
-import math
 import multiprocessing
 import signal
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -21,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import ascd
-from ascd.io import whole_folder, write_text
+from ascd.io.writing import json_ready, whole_folder, write_text
 from ascd.reproduction import panels
 from ascd.reproduction.claims import HOLDS, NOT, PART, UNTESTED, Claim, judge_all, to_markdown
 from ascd.reproduction.datasets import text_source
@@ -103,15 +101,6 @@ def claims_table(claims: Sequence[Claim]) -> TableSection:
 # ---- jobs and their results
 
 
-def finite(value: Any) -> Any:
-    """Return the same with None for numbers that are not finite, which JSON cannot represent."""
-    if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def find(folder: Path, job: Job) -> dict[str, Any] | None:
     """Return the stored result of a job; None if there is none of this version that can be read."""
     try:
@@ -147,34 +136,24 @@ def _do(group: list[Job], folder: Path) -> None:
     for job in group:
         result = measure(job.kind, job.parameters)
         content = {"kind": job.kind, "parameters": job.parameters, "versions": versions(), "result": result}
-        write_text(folder / "runs" / f"{job.name}.json", json.dumps(finite(content), allow_nan=False))
+        write_text(folder / "runs" / f"{job.name}.json", json.dumps(json_ready(content), allow_nan=False))
 
 
 def _reporter(total: int, left: list[Job], log: Log | None) -> Callable[[list[Job]], None]:
-    """Return a function that logs a finished group of jobs with an estimate of the remaining time."""
-    began, done, cost, spent = time.monotonic(), total - len(left), sum(job.cost for job in left), 0.0
+    """Return a function that logs a finished group of jobs."""
+    done = total - len(left)
     if done and log:
         log(f"{done} of {total} runs are there already")
 
     def report(group: list[Job]) -> None:
-        nonlocal done, spent
-        done, spent = done + len(group), spent + sum(job.cost for job in group)
-        elapsed = time.monotonic() - began
-        left_seconds = elapsed * (cost - spent) / spent
-        ahead = f"about {in_words(left_seconds)} left" if done < total else f"{in_words(elapsed)} in all"
-        count = f", {len(group)} runs" if len(group) > 1 else ""
+        nonlocal done
+        done += len(group)
         if log:
             what = "{problem} n = {features}, {rule} {oracle}" if group[0].kind == "descent" else group[0].kind
-            log(f"[{done:{len(str(total))}d}/{total}] {what.format(**group[0].parameters)}{count}; {ahead}")
+            count = f", {len(group)} runs" if len(group) > 1 else ""
+            log(f"[{done:{len(str(total))}d}/{total}] {what.format(**group[0].parameters)}{count}")
 
     return report
-
-
-def in_words(seconds: float) -> str:
-    """Return a duration with a suitable unit."""
-    if seconds < 100.0:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60.0:.0f} min" if seconds < 3600.0 else f"{seconds / 3600.0:.1f} h"
 
 
 def _share(groups: list[list[Job]], folder: Path, workers: int, done: Callable[[list[Job]], None]) -> None:
