@@ -44,14 +44,6 @@ MOST_SCALE_FITS = 60
 #: Tolerance of a fit for one scale, as a share of the whole one's.
 SCALE_SHARE = 0.1
 
-# ---- linear algebra (least_squares)
-
-#: The most equations, and the most entries of B, for Cholesky's method (1 GiB); for sparse data, which would be made
-#: dense, the most multiplications.  Each is about a second of a core's linear algebra.
-MOST_EQUATIONS, MOST_ENTRIES, MOST_PRODUCTS = 4000, 2**27, 1e10
-#: How small the last correction must be, relative to the answer.
-SMALL_CORRECTION = 1e-10
-
 # ---- standardised features (_data)
 
 #: Entries that are looked at together: their squares are the only copy there is.

@@ -10,49 +10,43 @@ NNLS            ‖y − Xw − c‖² over w ≥ 0
 With sample weights s, ‖r‖² is Σ s_k r_k² and n is Σ s_k, as in scikit-learn.  The intercept c has no penalty.  Several
 targets are fitted one after the other; they share the matrix.
 
-Without L1 penalty and bounds the objective is ½·Σ_k s_k (y_k − x_k·w − c)² + ½·Σ_j μ_j w_j² with μ_j ≥ 0, and linear
-algebra finds its minimum where coordinate descent only comes near.  The best intercept is c = ȳ − x̄·w with means
-weighted by s.  What remains, with B = S^½(X − 1x̄ᵀ) and r = S^½(y − ȳ), is
+Without L1 penalty and bounds linear algebra finds the minimum, where coordinate descent only comes near.  With means
+weighted by s the intercept is c = ȳ − x̄·w, and with B = S^½(X − 1x̄ᵀ), r = S^½(y − ȳ), penalties ½·μ_j w_j² and
+α = max μ_j there remains
 
-    (BᵀB + diag μ) w = Bᵀr           one equation a feature, or
-    (B'B'ᵀ + α·I) u = r,  w = (α/μ)^½ B'ᵀu,  B' = B·(α/μ)^½      one equation a sample, where every μ_j > 0,
+    (BᵀB + diag μ) w = Bᵀr                                          one equation a feature, or
+    (B'B'ᵀ + α·I) u = r,  w = (α/μ)^½ B'ᵀu,  B' = B·(α/μ)^½          one equation a sample.
 
-with α = max μ_j.  The smaller system is scaled to a unit diagonal and solved by Cholesky's method, then corrected with
-residuals computed from B itself: forming BᵀB squares the condition number, and the corrections take that back.
-(scikit-learn's ``ridge_regression`` does without, and has one penalty for all features.)
-
-- Coefficients without penalty, if there are others: a basis of their columns is projected out of the rest first.
-- What Cholesky's method cannot solve that well (no penalty, or hardly any, on collinear columns) is left to singular
-  values; those that are rounding errors count as zero, so that without penalty the answer is the shortest one.
-- Where B is too large for memory or to be squared: LSMR, conjugate gradients on the same equations, never formed.
+The smaller system is solved by Cholesky's method and corrected with residuals computed from B: forming BᵀB squares the
+condition number, and the corrections take that back.  (scikit-learn's ``ridge_regression`` does without, and has one
+penalty for all features.)  Singular values replace it for collinear columns.  Without penalty the answer is the
+shortest one.  The solver fits large and sparse data, and those with some coefficients unpenalised.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy import linalg, sparse
-from scipy.sparse.linalg import LinearOperator, lsmr
+from scipy import linalg
 
-from ascd._core.checks import Array, as_design, as_finite_vector
+from ascd._core.checks import Array, as_finite_vector
 from ascd._core.threads import blas_threads
 from ascd._core.timing import Stopwatch
-from ascd.estimators import _tuning as tuning
 from ascd.estimators._base import LinearRegressor, MultiOutputMixin
 from ascd.estimators._data import fit_method
 from ascd.estimators._parameters import COUNT, NON_NEGATIVE, Parameter, estimator
 from ascd.estimators._solving import Settings, frames_to_the_user, in_float32, solve_in_turn, solve_problem
-from ascd.estimators._tuning import EPS, SMALL_CORRECTION
+from ascd.estimators._tuning import EPS
 from ascd.estimators.paths import enet_path
 from ascd.problem.penalties import L1L2
 from ascd.problem.problem import Problem
-from ascd.results.solution import Solution, Status
+from ascd.results.solution import Status
 from ascd.solver import solve
 
 if TYPE_CHECKING:
@@ -290,46 +284,46 @@ class NNLS(LeastSquares):
 
 # ---- linear algebra
 
+#: The most equations, and the most entries of X, for linear algebra: a second of a core, 256 MB.
+MOST_EQUATIONS, MOST_ENTRIES = 2000, 2**25
 
-def solve_smooth(problems: Sequence[Problem], X: Any, settings: Settings, *, intercept: bool) -> list[Solution]:
-    """Solve least squares with L2 penalties by linear algebra, with the gap that ``solve`` computes there.
 
-    The problems differ in their targets and, perhaps, in the strength of their penalties.
+def solve_smooth(problems: Sequence[Problem], X: Any, settings: Settings, *, intercept: bool) -> list[Any]:
+    """Solve least squares with L2 penalties as precisely as float64 allows; the problems differ in targets and alpha.
+
+    Small dense data, where all coefficients are penalised alike or none is, are solved by linear algebra.
     """
-    n_features, matrix = problems[0].n_features, as_design(X)
-    given = problems[0].parts.sample.weight
-    weight = None if np.ndim(given) == 0 else given
-    same: dict[bytes, list[int]] = {}
-    for k, one in enumerate(problems):
-        penalty: Any = one.parts.penalty
-        mu = np.broadcast_to(penalty.l2 * penalty.weights, n_features).astype(float)
-        same.setdefault(mu.tobytes(), []).append(k)
-    solutions: dict[int, Solution] = {}
-    for each, members in same.items():
-        stopwatch = Stopwatch()
-        Y = np.stack([problems[k].parts.sample.target for k in members], axis=1)
-        with blas_threads(settings.n_jobs, X.shape[0] * X.shape[1]):
-            coefs, constants, passes = ridge_coefficients(matrix, Y, weight, np.frombuffer(each), intercept)
-        share = stopwatch.seconds / len(members)
-        for k, x, constant in zip(members, coefs, constants, strict=True):
-            start = {"x0": x, "intercept0": float(constant) if intercept else None}
-            found = _certified(problems[k], settings, start, intercept, is_small(matrix))
-            solutions[k] = replace(found, seconds=found.seconds + share, reads=found.reads + passes * n_features)
-    return [solutions[k] for k in range(len(problems))]
+    starts: dict[int, tuple[Array, float]] = {}
+    groups: dict[bytes, list[int]] = {}
+    stopwatch = Stopwatch()
+    if isinstance(X, np.ndarray) and min(X.shape) <= MOST_EQUATIONS and X.size <= MOST_ENTRIES:
+        for k, one in enumerate(problems):
+            penalty: Any = one.penalty
+            groups.setdefault(np.asarray(penalty.l2 * penalty.weights, dtype=float).tobytes(), []).append(k)
+    for each, members in groups.items():
+        mu = np.broadcast_to(np.frombuffer(each), X.shape[1])
+        if mu.all() or not mu.any():
+            given = problems[0].parts.sample.weight
+            Y = np.stack([problems[k].parts.sample.target for k in members], axis=1)
+            with blas_threads(settings.n_jobs, X.size):
+                found = ridge_coefficients(X, Y, None if np.ndim(given) == 0 else given, mu, intercept)
+            starts.update(zip(members, zip(*found, strict=True), strict=True))
+    seconds = stopwatch.seconds / len(problems)
+    solvers = (partial(_certified, one, intercept, starts.get(k)) for k, one in enumerate(problems))
+    return [replace(one, seconds=one.seconds + seconds) for one in solve_in_turn(solvers, settings)]
 
 
-def _certified(problem: Problem, settings: Settings, start: dict[str, Any], intercept: bool, is_exact: bool) -> Any:
-    """Compute the gap at a point that linear algebra has found; the solver continues where it is too large.
+def _certified(problem: Problem, intercept: bool, start: tuple[Array, float] | None, settings: Settings) -> Any:
+    """Compute the gap of coefficients that linear algebra has found; where it is too large, the solver continues.
 
-    Exact coefficients stay as they are unless the solver proves better ones.
+    The solver's coefficients are taken where it proves them, or where there are no others.
     """
-    if not (np.isfinite(start["x0"]).all() and math.isfinite(problem.objective(start["x0"]))):  # overflow
-        return solve_problem(problem, settings, intercept=intercept)
-    if not is_exact:
-        return solve_problem(problem, settings, intercept=intercept, **start)
-    exact = solve(problem, settings.tol, max_iter=0, intercept=intercept, n_jobs=settings.n_jobs, **start)
+    if start is None or not (np.isfinite(start[0]).all() and math.isfinite(problem.objective(*start))):  # overflow
+        return solve_problem(problem, settings, intercept=intercept, energy=lambda x: 0.0)  # all digits there are
+    how: dict[str, Any] = {"intercept": intercept, "x0": start[0], "intercept0": start[1] if intercept else None}
+    exact = solve(problem, settings.tol, max_iter=0, n_jobs=settings.n_jobs, **how)
     if not exact.converged:
-        later = solve_problem(problem, settings, intercept=intercept, **start)
+        later = solve_problem(problem, settings, **how)
         if later.converged:
             return later
         is_kept = later.status.is_answer or later.status is Status.INTERRUPTED
@@ -338,158 +332,61 @@ def _certified(problem: Problem, settings: Settings, start: dict[str, Any], inte
 
 
 @np.errstate(all="ignore")
-def ridge_coefficients(X: Any, Y: Array, weight: Array | None, mu: Array, intercept: bool) -> tuple[Array, Array, int]:
-    """Return the minimum for each column of Y: coefficients (one row a target), intercepts, passes over the data.
+def ridge_coefficients(X: Array, Y: Array, weight: Array | None, mu: Array, intercept: bool) -> tuple[Array, Array]:
+    """Return the minimum for each column of Y: coefficients, one row a target, and intercepts.
 
-    ``weight`` are the s_k (None for 1), ``mu`` the penalties, one a feature.
+    ``weight`` are the s_k (None for 1), ``mu`` the penalties, one a feature: all positive, or all 0.
     """
     n, d = X.shape
     root = np.ones(n) if weight is None else np.sqrt(weight)
     x_mean, y_mean = np.zeros(d), np.zeros(Y.shape[1])
     if intercept:
-        share = root**2 / np.sum(root**2)
-        x_mean, y_mean = np.asarray(X.T @ share), share @ Y
-    R = root[:, None] * (Y - y_mean)
-    if is_small(X):
-        outside = root[:, None] / linalg.norm(root) if intercept else np.empty((n, 0))
-        coefs, passes = _with_free_columns(_centred(X, root, x_mean, outside), R, mu, outside), 4
+        x_mean, y_mean = root**2 @ X / np.sum(root**2), root**2 @ Y / np.sum(root**2)
+    B, R = root[:, None] * (X - x_mean), root[:, None] * (Y - y_mean)
+    if intercept:
+        outside = root / linalg.norm(root)
+        B -= np.outer(outside, outside @ B)  # the mean of the differences: x̄ itself is rounded
+        noise = EPS * n * np.abs(x_mean) * linalg.norm(root)
+        B[:, linalg.norm(B, axis=0) <= noise] = 0.0  # columns that are constant up to rounding
+    if not mu.any():
+        coefs = linalg.lstsq(B, R, cond=EPS * max(B.shape))[0]
     else:
-        coefs, passes = _by_steps(X, R, mu, root, x_mean)
-    return coefs.T, y_mean - x_mean @ coefs, passes
+        coefs = _by_features(B, R, mu) if d <= n else _by_samples(B, R, mu)
+    return np.asarray(coefs.T), np.asarray(y_mean - x_mean @ coefs)
 
 
-def is_small(X: Any) -> bool:
-    """Return True where Cholesky's method is affordable."""
-    n, d = X.shape
-    if sparse.issparse(X) and float(n) * d * min(n, d) > tuning.MOST_PRODUCTS:
-        return False
-    return min(n, d) <= tuning.MOST_EQUATIONS and n * d <= tuning.MOST_ENTRIES
+def _by_features(B: Array, R: Array, mu: Array) -> Array:
+    found = _by_cholesky(B.T @ B + np.diag(mu), lambda w: B.T @ (R - B @ w) - mu[:, None] * w, R.shape[1])
+    return _by_singular_values(B, R, mu) if found is None else found
 
 
-def _centred(X: Any, root: Array, x_mean: Array, outside: Array) -> Array:
-    """Return B, with zeros for the columns that are constant up to rounding: their noise is no column."""
-    dense = X.toarray() if sparse.issparse(X) else X
-    if not outside.size:
-        return np.asarray(root[:, None] * dense)
-    B = root[:, None] * (dense - x_mean)
-    B -= outside @ (outside.T @ B)  # the mean of the differences: x̄ itself is rounded
-    noise = EPS * len(root) * np.abs(x_mean) * linalg.norm(root)
-    B[:, linalg.norm(B, axis=0) <= noise] = 0.0
-    return B
+def _by_samples(B: Array, R: Array, mu: Array) -> Array:
+    alpha, spread = mu.max(), np.sqrt(mu.max() / mu)
+    scaled = B * spread
+    gram = scaled @ scaled.T + np.diag(np.full(len(B), alpha))
+    found = _by_cholesky(gram, lambda u: R - scaled @ (scaled.T @ u) - alpha * u, R.shape[1])
+    return _by_singular_values(B, R, mu) if found is None else spread[:, None] * (scaled.T @ found)
 
 
-def _with_free_columns(B: Array, R: Array, mu: Array, outside: Array) -> Array:
-    """Solve for the penalised coefficients outside the span of the others' columns, then for the others."""
-    free = mu == 0.0
-    if free.all():
-        found = _by_features(B, R, mu) if B.shape[1] <= B.shape[0] else None
-        return _shortest(B, R) if found is None else found
-    if not free.any():
-        return _penalised(B, R, mu, outside)
-    left, sizes, _ = linalg.svd(B[:, free], full_matrices=False)
-    basis = left[:, sizes > EPS * max(B.shape) * sizes.max(initial=0.0)]
-    rest, target = B[:, ~free], R
-    for _ in range(2):  # once more for what rounding has left
-        rest, target = rest - basis @ (basis.T @ rest), target - basis @ (basis.T @ target)
-    coefs = np.empty((B.shape[1], R.shape[1]))
-    coefs[~free] = _penalised(rest, target, mu[~free], np.hstack([outside, basis]))
-    coefs[free] = _shortest(B[:, free], R - B[:, ~free] @ coefs[~free])
-    return coefs
+def _by_cholesky(gram: Array, residual: Callable[[Array], Array], count: int) -> Array | None:
+    """Return the zero of an affine ``residual`` with matrix −gram, corrected twice; None where half the digits go."""
+    scale = np.sqrt(np.diagonal(gram))[:, None]
+    x = np.zeros((len(gram), count))
+    try:
+        factor = linalg.cho_factor(gram / scale / scale.T, lower=True, overwrite_a=True)
+    except (linalg.LinAlgError, ValueError):  # not positive, or not finite
+        return None
+    if np.diagonal(factor[0]).min() < 1e-4:  # the root of a pivot
+        return None
+    for _ in range(3):
+        x = x + linalg.cho_solve(factor, residual(x) / scale) / scale
+    return x
 
 
-def _shortest(B: Array, R: Array) -> Array:
-    """Return least squares without penalty; the shortest of the answers where there are several."""
-    return np.asarray(linalg.lstsq(B, R, cond=EPS * max(B.shape))[0])
-
-
-def _penalised(B: Array, R: Array, mu: Array, outside: Array) -> Array:
-    """Solve where every μ_j > 0; ``outside`` are orthonormal directions to which B and R are orthogonal."""
-    found = _by_features(B, R, mu) if B.shape[1] <= B.shape[0] else _by_samples(B, R, mu, outside)
-    if found is not None:
-        return found
-    alpha = mu.max()
-    spread = np.sqrt(alpha / mu)
+def _by_singular_values(B: Array, R: Array, mu: Array) -> Array:
+    """Return the minimum where columns are collinear; singular values that are rounding errors count as zero."""
+    alpha, spread = mu.max(), np.sqrt(mu.max() / mu)
     left, sizes, right = linalg.svd(B * spread, full_matrices=False)
     used = sizes > EPS * max(B.shape) * sizes.max(initial=0.0)
     inverse = 1.0 / (sizes[used] + alpha / sizes[used])
     return np.asarray(spread[:, None] * (right[used].T @ (inverse[:, None] * (left[:, used].T @ R))))
-
-
-def _by_features(B: Array, R: Array, mu: Array) -> Array | None:
-    gram = B.T @ B
-    gram[np.diag_indices_from(gram)] += mu
-    w, scale, pivot = _refined(gram, B.T @ R, lambda w: B.T @ (R - B @ w) - mu[:, None] * w)
-    noise = EPS * math.sqrt(len(gram)) * linalg.norm(R - B @ w) / pivot if pivot else math.inf
-    return w if noise <= SMALL_CORRECTION * linalg.norm(w * scale[:, None]) else None
-
-
-def _by_samples(B: Array, R: Array, mu: Array, outside: Array) -> Array | None:
-    alpha = mu.max()
-    spread = np.sqrt(alpha / mu)
-    scaled = B * spread
-    gram = scaled @ scaled.T
-    gram[np.diag_indices_from(gram)] += alpha
-    # nothing points outside: these directions may be penalised at will, and are, or α alone would hold them
-    gram += np.trace(gram) / len(gram) * (outside @ outside.T)
-    u, _, pivot = _refined(gram, R, lambda u: R - scaled @ (scaled.T @ u) - alpha * u)
-    v = scaled.T @ u
-    noise = EPS * linalg.norm(scaled) * linalg.norm(u) if pivot else math.inf
-    return spread[:, None] * v if noise <= SMALL_CORRECTION * linalg.norm(v) else None
-
-
-def _refined(gram: Array, right: Array, residual: Any) -> tuple[Array, Array, float]:
-    """Return gram⁻¹·right with corrections from exact residuals, the roots of the diagonal, and the smallest pivot.
-
-    The pivot is squared and relative to the diagonal; it is 0 where the corrections do not become small.
-    """
-    scale = np.sqrt(np.diagonal(gram))
-    scale = np.where(scale > 0.0, scale, 1.0)
-    x, failed = np.zeros_like(right), 0.0
-    try:
-        factor = linalg.cho_factor(gram / scale / scale[:, None], lower=True, overwrite_a=True)
-    except (linalg.LinAlgError, ValueError):  # not positive, or not finite
-        return x, scale, failed
-    pivot = float(np.diagonal(factor[0]).min() ** 2)
-    if pivot < 100.0 * EPS * len(gram):  # the rank is a matter of rounding
-        return x, scale, failed
-    before, correction = np.inf, right
-    for number in range(6):
-        step = linalg.cho_solve(factor, correction / scale[:, None])
-        x = x + step / scale[:, None]
-        size, length = linalg.norm(step), linalg.norm(x * scale[:, None])
-        if size <= 4.0 * EPS * length or (number > 0 and size > 0.25 * before):  # rounding decides from here on
-            break
-        before, correction = size, residual(x)
-    return x, scale, pivot if size <= SMALL_CORRECTION * length else failed
-
-
-def _by_steps(X: Any, R: Array, mu: Array, root: Array, x_mean: Array) -> tuple[Array, int]:
-    """Solve ‖r − Bw‖² + Σ μ_j w_j² by LSMR; return coefficients and passes over the data.
-
-    Columns are scaled to one size, unless a coefficient is free (the shortest answer would become another) or B is
-    wide: there B'v with a damping of α keeps to the span of the rows, where the answer lies.
-    """
-    n, d = X.shape
-    scale, side, damp = np.ones(d), np.sqrt(mu), 0.0
-    if mu.all() and d > n:
-        scale, side, damp = np.sqrt(mu.max() / mu), np.zeros(d), float(np.sqrt(mu.max()))
-    elif mu.all():
-        squares = X.multiply(X).T @ root**2 if sparse.issparse(X) else np.einsum("kj,kj,k->j", X, X, root**2)
-        scale = 1.0 / np.sqrt(np.maximum(np.asarray(squares) - x_mean**2 * np.sum(root**2), 0.0) + mu)
-        side = side * scale
-
-    def times(v: Array) -> Array:
-        w = scale * np.ravel(v)
-        return np.concatenate([root * (X @ w - x_mean @ w), side * np.ravel(v)])
-
-    def transposed(u: Array) -> Array:
-        rows = root * np.ravel(u)[:n]
-        return scale * (X.T @ rows - x_mean * rows.sum()) + side * np.ravel(u)[n:]
-
-    operator = LinearOperator((n + d, d), matvec=times, rmatvec=transposed, dtype=np.float64)
-    limits = {"damp": damp, "atol": 1e-14, "btol": 1e-14, "conlim": 0.0, "maxiter": 20_000}
-    coefs, passes = np.empty((d, R.shape[1])), 0
-    for k, r in enumerate(R.T):
-        found = lsmr(operator, np.append(r, np.zeros(d)), **limits)
-        coefs[:, k], passes = scale * found[0], passes + 2 * int(found[2])
-    return coefs, passes
