@@ -5,19 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pairs import in_pairs
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize_scalar
 
 import ascd
 from ascd.estimators._solving import Settings, minimize_problem
-from ascd.estimators.huber import (
-    _Sample,
-    derivative_in_scale,
-    dual,
-    fit_with_scale,
-    objective_at_zero,
-    primal,
-    scale_of,
-)
+from ascd.estimators.huber import derivative_in_scale, dual, fit_with_scale, primal, scale_of
 from ascd.results.solution import Status
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -144,17 +136,3 @@ def test_the_tolerance_is_that_of_the_best_constant(compiled, y):
     at_constant = 2.7 * abs(y[1] - y[0]) + 10.0 if y[0] != y[1] else 1e8 + 1.0  # no scale at all: 1 stands for it
     assert certificate.tolerance <= 1e-6 * at_constant
     assert certificate.converged == (certificate.gap <= certificate.tolerance)
-
-
-@in_pairs(intercept=[False, True], weighted=[False, True], name=list(RESIDUALS))
-def test_the_objective_at_zero_is_the_least_over_constants_and_scales(intercept, weighted, name):
-    y = RESIDUALS[name] + 3.0
-    weight = WEIGHT[: y.size] + 0.5 if weighted else np.ones(y.size)
-    found = objective_at_zero(_Sample(y, weight, 1.35), intercept, 1e-8)
-    start = np.array([np.log(np.std(y)), np.median(y)])
-
-    def value(z):
-        return joint(y - (z[1] if intercept else 0.0), weight, np.exp(z[0]), 1.35)
-
-    best = minimize(value, start, method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10, "maxiter": 4000}).fun
-    assert best * (1.0 - 1e-8) <= found <= best * (1.0 + 2e-3)

@@ -40,7 +40,7 @@ from ascd.matrix.columns import UNIT
 from ascd.problem.losses import Huber
 from ascd.problem.problem import Problem
 from ascd.problem.terms import cost_of, penalty_conjugates
-from ascd.results.limits import tell_of_loss
+from ascd.results.limits import hearing_of_losses, tell_of_loss
 from ascd.results.solution import Solution, Status
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ class HuberRegressor(LinearRegressor):
     Attributes
     ----------
     coef_, intercept_, scale_ : the fitted model
-    outliers_ : bool array, True for samples beyond ``epsilon·scale_``; missing where a cluster was lost before
+    outliers_ : bool array, True for samples beyond ``epsilon·scale_``
     certificate_ : Certificate
-        Its gap is that of coefficients and scale together; the tolerance refers to the best scale and intercept at
-        zero coefficients.
+        Its gap is that of coefficients and scale together; the tolerance refers to zero coefficients with the median
+        as intercept, and the best scale there.
     n_iter_, n_features_in_, feature_names_in_
 
     Notes
@@ -103,18 +103,7 @@ class HuberRegressor(LinearRegressor):
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit coefficients, intercept and scale.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
-        sample_weight : array of shape (n_samples,) or a number, optional
-
-        Returns
-        -------
-        self
-        """
+        """Fit coefficients, intercept and scale."""
         data = self._read(X, y, sample_weight)
         coefs, constants = self._start(1, data.X.shape[1])
         start = (None, None, None) if coefs is None else (coefs[0], constants[0], getattr(self, "scale_", None))
@@ -143,8 +132,6 @@ class HuberRegressor(LinearRegressor):
 
     def _keep(self, solution: Any, unit: float = 1.0) -> None:
         self.scale_, self.outliers_ = solution.scale, np.abs(solution.residuals) > self.epsilon * solution.scale
-        if not solution.residuals.size:  # the data are gone
-            del self.outliers_
         super()._keep(solution, unit)
 
 
@@ -159,6 +146,15 @@ class ScaledFit(Solution):
     residuals: Array = field(default_factory=lambda: np.empty(0), repr=False)
 
 
+class _Sample:
+    """Target and weights of the samples, and the threshold ε."""
+
+    def __init__(self, target: Array, weight: Array, epsilon: float) -> None:
+        self.target, self.weight, self.epsilon = target, weight, epsilon
+        self.total = float(weight.sum())
+        self.rounding = rounding_of(weight.size)
+
+
 @np.errstate(over="ignore")  # what overflows is infinite, and no certificate is given for it
 def fit_with_scale(
     problem_at: Callable[[float], Problem],
@@ -170,15 +166,21 @@ def fit_with_scale(
 ) -> ScaledFit:
     """Minimise P, where ``problem_at(σ)`` states the problem for a scale and ``solve_at`` solves it.
 
-    The tolerance is ``tol`` times the minimum of P over c and σ at zero coefficients, whatever the start is.
+    The tolerance is ``tol`` times P at zero coefficients, with the median as intercept and its best scale.
     """
     sample = problem_at(1.0).parts.sample
     data = _Sample(sample.target, np.broadcast_to(np.asarray(sample.weight, float), sample.target.shape), epsilon)
-    search = _Search(*_first_scale(data, intercept, start[2]))
+    centred = data.target - weighted_median(data.target, data.weight) if intercept else data.target
+    size = float(data.weight @ np.abs(centred) / data.total) or 1.0
+    first, floor = scale_of(centred, data.weight, epsilon), SMALLEST_SCALE * size
     # a constant target has no scale: 1 takes its place in the reference
-    zero = data.total if search.ended else objective_at_zero(data, intercept, search.floor)
+    zero = primal(centred, data.weight, max(floor, first), epsilon) if centred.any() else data.total
+    search = _Search(floor, max(start[2] or first or size, floor), ended=not centred.any())
     descent = _Descent(problem_at, solve_at, data, intercept, tol * zero, search)
-    status = descent.run(start[:2], SCALE_SHARE * tol)
+    with hearing_of_losses() as lost:
+        status = descent.run(start[:2], SCALE_SHARE * tol)
+    if lost:
+        tell_of_loss(lost[0], frames_to_the_user())
     point = descent.best()
     if point.gap <= tol * zero:
         # an interrupted fit stays marked: the caller raises KeyboardInterrupt
@@ -195,15 +197,6 @@ def fit_with_scale(
     )  # fmt: skip
 
 
-class _Sample:
-    """Target and weights of the samples, and the threshold ε."""
-
-    def __init__(self, target: Array, weight: Array, epsilon: float) -> None:
-        self.target, self.weight, self.epsilon = target, weight, epsilon
-        self.total = float(weight.sum())
-        self.rounding = rounding_of(weight.size)
-
-
 class _Descent:
     """Fits for one scale after the other."""
 
@@ -216,49 +209,43 @@ class _Descent:
         self.spent = np.zeros(4)
 
     def run(self, start: tuple[Any, Any], tol: float) -> Status:
-        """Search for the scale; return the status of the last fit, or why the search ended."""
-        data, search, solution = self.data, self.search, None
+        """Search for the scale; return the status of the last fit, or why the search ended.
+
+        With hardly any penalty, coefficients are known far less well than the objective: the last fit goes on to the
+        limits of float64, in at most ten rounds.
+        """
+        data, search = self.data, self.search
+        solution: Any = None
         can_overflow = not math.isfinite(float(data.weight @ data.target**2))  # starts may have infinite objectives
         for number in range(MOST_SCALE_FITS + 1):
             problem, last = self.problem_at(search.sigma), number == MOST_SCALE_FITS or search.ended
             try:
-                solution = self._polish(problem, start) if last else self._solve(problem, start, tol)
+                solution = self._solve(problem, start, 1e-20, 10) if last else self._solve(problem, start, tol)
                 start = (None, None) if can_overflow else (solution.x, solution.intercept)
                 self.points.append(_Point(problem, solution, data, search, self.intercept))
-            except (KeyboardInterrupt, DataGone) as error:
+            except KeyboardInterrupt:
                 if solution is None:
                     raise  # there is no point yet
-                return self._ended_by(error, problem, solution)
+                self.points = self.points or [_Point(problem, solution, data, search, self.intercept)]
+                return Status.INTERRUPTED
+            except DataGone as error:
+                if not self.points:
+                    raise
+                tell_of_loss(error)
+                return Status.UNREACHABLE
             if last or solution.status in (Status.INTERRUPTED, Status.UNREACHABLE):
                 break
             point = self.points[-1]
-            search.ended = point.settles(self.tolerance) or not search.moves(point.derivative, point.scale)
-            rounds: int = getattr(problem.design, "rounds", 0)
-            if search.ended and problem.design.is_dear and rounds:
+            is_good = point.gap <= self.tolerance or point.is_stationary(self.tolerance)
+            search.ended = is_good or not search.moves(point.derivative, point.scale)
+            if search.ended and problem.design.is_dear and problem.design.rounds:
                 break  # the last digits are not worth a round trip
-        status: Status = solution.status  # type: ignore[union-attr]
+        status: Status = solution.status
         return status
 
-    def _polish(self, problem: Problem, start: tuple[Any, Any]) -> Any:
-        """Solve to the limits of float64, one round at a time, until one leaves every coefficient where it was.
-
-        With hardly any penalty, coefficients are known far less well than the objective.  A tolerance below the
-        rounding errors is never met: the solver would go on to its last round.
-        """
-        before = None
-        for _ in range(10):
-            found = self.solve_at(problem, *start, 1e-20, 1)
-            self._count(found)
-            start, here = (found.x, found.intercept), np.append(found.x, found.intercept)
-            stays = before is not None and bool(np.all(np.abs(here - before) <= 1e-14 * np.abs(before)))
-            if stays or found.status is not Status.ITERATION_LIMIT:
-                break
-            before = here
-        return found
-
-    def _solve(self, problem: Problem, start: tuple[Any, Any], tol: float) -> Any:
+    def _solve(self, problem: Problem, start: tuple[Any, Any], tol: float, rounds: int | None = None) -> Any:
         """Solve at one scale, once more where the solver's own reference leaves a gap above the joint tolerance."""
-        found = self.solve_at(problem, *start, tol, None)
+        found = self.solve_at(problem, *start, tol, rounds)
         self._count(found)
         wanted = 0.5 * self.search.sigma * SCALE_SHARE * self.tolerance
         is_short = found.converged and SCALE_SHARE * found.gap > wanted
@@ -270,16 +257,6 @@ class _Descent:
     def _count(self, found: Any) -> None:
         self.spent += (found.n_iter, found.reads, found.seconds, found.compile_seconds)
 
-    def _ended_by(self, error: BaseException, problem: Problem, solution: Any) -> Status:
-        """Return why the search has to end, with a point; lost data are reported unless the solver has done so."""
-        is_lost = isinstance(error, DataGone)
-        if is_lost and solution.status is not Status.UNREACHABLE:
-            tell_of_loss(error, frames_to_the_user())  # type: ignore[arg-type]
-        if not self.points:
-            kind: Any = _PointWithoutResiduals if is_lost else _Point
-            self.points = [kind(problem, solution, self.data, self.search, self.intercept)]
-        return Status.UNREACHABLE if is_lost else Status.INTERRUPTED
-
     def best(self) -> _Point:
         """Return the last point, or the one before: the last is precise for its scale, but may be farther off."""
         return min(self.points[:-3:-1], key=lambda point: point.gap)
@@ -290,22 +267,21 @@ class _Point:
 
     def __init__(self, problem: Problem, solution: Any, data: _Sample, search: _Search, intercept: bool) -> None:
         self.x, self.intercept, self.sigma, self.data = solution.x, solution.intercept, search.sigma, data
+        self.status = solution.status
         self.residuals = data.target - problem.image(solution.x) - solution.intercept
         self.scale = max(search.floor, scale_of(self.residuals, data.weight, data.epsilon))
+        self.derivative = derivative_in_scale(self.residuals, data.weight, self.sigma, data.epsilon)
         penalty = 2.0 / self.sigma * float(cost_of(problem.parts.penalty, np.arange(self.x.size), self.x))
         self.objective = primal(self.residuals, data.weight, self.scale, data.epsilon) + penalty
+        size = float(np.abs(self.x) @ problem.parts.norm) + abs(self.intercept) * math.sqrt(data.total)
+        zeta = rounding_of(self.x.size) * size  # how far the residuals can be off
         origin = self.intercept if intercept else 0.0
         value, error = dual(problem, self.residuals, data.weight, self.sigma, data.epsilon, intercept, origin)
-        size = float(np.abs(self.x) @ problem.parts.norm) + abs(self.intercept) * math.sqrt(data.total)
-        error += data.rounding * abs(self.objective)
-        error += rounding_of(self.x.size) * 2.0 * data.epsilon * math.sqrt(data.total) * size  # of the residuals
-        self.gap = max(0.0, self.objective - value) + error if math.isfinite(value) else math.inf
-        self.has_proof = math.isfinite(self.gap) or solution.converged
-        self.is_fitted = solution.status.is_answer
-        self.gap = min(self.gap, self._gap_of_the_fit(solution, size))
-        self.derivative = derivative_in_scale(self.residuals, data.weight, self.sigma, data.epsilon)
+        error += data.rounding * abs(self.objective) + 2.0 * data.epsilon * math.sqrt(data.total) * zeta
+        gap = max(0.0, self.objective - value) + error if math.isfinite(value) else math.inf
+        self.gap = min(gap, self._gap_of_the_fit(solution, zeta))
 
-    def _gap_of_the_fit(self, solution: Any, size: float) -> float:
+    def _gap_of_the_fit(self, solution: Any, zeta: float) -> float:
         """Return the joint gap that follows from the gap of the fit for σ alone, whatever the penalty is.
 
         The dual point u* of that fit is within r = √(8·gap)/σ of u = 2·clip(r_k, ±εσ)/σ, because its gap is at least
@@ -317,7 +293,6 @@ class _Point:
             return math.inf
         u = 2.0 * np.clip(self.residuals / sigma, -data.epsilon, data.epsilon)
         length = math.sqrt(float(data.weight @ u**2))
-        zeta = rounding_of(self.x.size) * size  # how far the residuals can be off
         away = math.sqrt(8.0 * solution.gap) / sigma + 2.0 / sigma * zeta + data.rounding * length
         fitted, longest = 2.0 / sigma * (solution.objective - solution.gap), 2.0 * math.sqrt(data.total)
         least = fitted + 0.25 * sigma * max(0.0, length - away) ** 2
@@ -326,23 +301,9 @@ class _Point:
         error += 2.0 * (2.0 * data.epsilon * math.sqrt(data.total) * zeta + zeta**2 / sigma)  # of P and of F
         return max(0.0, self.objective - max(0.0, share * least)) + error
 
-    def settles(self, tolerance: float) -> bool:
-        """Return True where the search for the scale can end."""
-        return self.gap <= tolerance or self.is_stationary(tolerance)
-
     def is_stationary(self, tolerance: float) -> bool:
         """Return True by the derivative in σ, where no dual point is known."""
-        return self.is_fitted and not self.has_proof and abs(self.derivative) * self.sigma <= tolerance
-
-
-class _PointWithoutResiduals(_Point):
-    """The end of the first fit, if the data are gone before its residuals are known: P follows from F at σ."""
-
-    def __init__(self, problem: Problem, solution: Any, data: _Sample, search: _Search, intercept: bool) -> None:
-        self.x, self.intercept, self.sigma, self.scale = solution.x, solution.intercept, search.sigma, search.sigma
-        self.residuals, self.data = np.empty(0), data
-        self.objective = float(self.sigma * data.total + 2.0 / self.sigma * solution.objective)
-        self.gap, self.derivative, self.has_proof, self.is_fitted = math.inf, math.nan, False, False
+        return self.status is Status.STATIONARY and abs(self.derivative) * self.sigma <= tolerance
 
 
 class _Search:
@@ -388,40 +349,6 @@ class _Search:
         if candidate <= self.low and self.low == self.floor:
             return self.floor
         return math.sqrt(self.low) * math.sqrt(self.high) if self.high < math.inf else 4.0 * self.sigma
-
-
-def _first_scale(data: _Sample, intercept: bool, known: float | None) -> tuple[float, float, bool]:
-    """Return the smallest scale allowed, the first one, and True for a constant target, which has none to find."""
-    centred = data.target - weighted_median(data.target, data.weight) if intercept else data.target
-    size = float(data.weight @ np.abs(centred) / data.total) or 1.0
-    first = (scale_of(centred, data.weight, data.epsilon) or size) if known is None else known
-    return SMALLEST_SCALE * size, max(first, SMALLEST_SCALE * size), not centred.any()
-
-
-def objective_at_zero(data: _Sample, intercept: bool, floor: float) -> float:
-    """Return the minimum of P over c and σ ≥ floor at zero coefficients, up to a relative error of 1e-3.
-
-    min_σ P is convex in c; its derivative −2·Σ s_k clip(r_k/σ, ±ε) bounds how far it can fall inside a bracket of c.
-    Newton steps that leave the bracket are replaced by bisection.
-    """
-    y, weight, epsilon = data.target, data.weight, data.epsilon
-    used = y[weight > 0.0]
-    low, high = (float(used.min()), float(used.max())) if intercept else (0.0, 0.0)
-    constant = weighted_median(y, weight) if intercept else 0.0
-    best = math.inf
-    for _ in range(MOST_SCALE_FITS):
-        residuals = y - constant
-        scale = max(floor, scale_of(residuals, weight, epsilon))
-        best = min(best, primal(residuals, weight, scale, epsilon))
-        clipped = np.clip(residuals, -epsilon * scale, epsilon * scale)
-        pull = float(weight @ clipped)
-        low, high = (constant, high) if pull > 0.0 else (low, constant)
-        if 2.0 * abs(pull) / scale * (high - low) <= 1e-3 * best:
-            break
-        inner = float(weight[np.abs(residuals) <= epsilon * scale].sum())
-        step = constant + pull / inner if inner > 0.0 else math.nan
-        constant = step if low < step < high else 0.5 * low + 0.5 * high
-    return best
 
 
 def derivative_in_scale(residuals: Array, weight: Array, sigma: float, epsilon: float) -> float:
