@@ -10,8 +10,6 @@ import warnings
 import numpy as np
 import pytest
 from dask_clusters import as_chunks
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold
 
 import ascd
 from ascd.matrix import on_dask
@@ -76,12 +74,12 @@ def fails_quietly(error, model, y, kind="rows"):
 
 @pytest.mark.parametrize("kind", ["rows", "columns"])
 def test_a_huber_regression_ends_with_its_best_point(in_round, kind):
-    """While it solves for a scale, and while it looks at residuals; before the first pass there is nothing."""
+    """While it solves for a scale, and while it looks at residuals; before that there is nothing."""
     model = ascd.HuberRegressor(alpha=0.1)
     last = rounds_of(in_round, model, Y, kind)
     best = model.certificate_.objective
     found = {}
-    for number in sorted({min(one, last) for one in (2, 6, 7, last // 2, last // 2 + 1, last)}):
+    for number in (last // 2, last // 2 + 1, last):
         in_round(number, GONE)
         assert "the cluster has gone. The best point so far is returned" in told_by(model, Y, kind)
         found[number] = model.certificate_
@@ -91,7 +89,7 @@ def test_a_huber_regression_ends_with_its_best_point(in_round, kind):
         objective = float(np.sum(scale + losses) + 0.1 * model.coef_ @ model.coef_)
         assert model.certificate_.objective == pytest.approx(objective, rel=1e-9)
         assert objective - best <= model.certificate_.gap + 1e-9
-    assert str(found[2].status) == str(found[last // 2].status) == "unreachable"
+    assert str(found[last // 2].status) == "unreachable"
     in_round(1, GONE)
     fails_quietly(DataGone, model, Y, kind)
 
@@ -123,38 +121,12 @@ MANY = {
 
 
 @pytest.mark.parametrize("name", MANY)
-def test_a_cross_validation_tells_what_its_folds_have_shown(in_round, name):
-    """One warning, which says how many there were."""
+def test_a_cross_validation_whose_folds_lose_their_data_is_an_error(in_round, name):
     model, y = MANY[name]
-    in_round(2, GONE)  # without a fold there is an error, and no promise
-    fails_quietly(DataGone, model, y)
     last = rounds_of(in_round, model, y)
-    shape, means = model.coef_.shape, 0
-    for number in (last * 3 // 4, last if name == "lasso" else last * 4 // 5):
+    for number in (2, last // 2):
         in_round(number, GONE)
-        told = told_by(model, y)
-        assert str(model.certificate_.status) == "unreachable"
-        assert model.coef_.shape == shape
-        assert np.isfinite(model.predict(X) if y.dtype.kind == "f" else model.predict_proba(X)).all()
-        if np.isnan(model.certificate_.objective):
-            (words,) = told
-            assert f"of {model.cv} folds were done" in words
-            means += 1
-    assert means > 0
-
-
-def test_the_mean_of_the_folds_is_that_of_their_fits(in_round):
-    folds = KFold(3)
-    model = ascd.LassoCV(alphas=[0.3, 0.1], cv=folds, tol=1e-10)
-    last = rounds_of(in_round, model, Y)
-    in_round(last, GONE)
-    with pytest.warns(ConvergenceWarning, match="3 of 3 folds were done, the fit to all samples was not"):
-        model.fit(as_chunks(X, "rows"), Y)
-    fits = [ascd.Lasso(model.alpha_, tol=1e-10).fit(X[train], Y[train]) for train, _ in folds.split(X)]
-    np.testing.assert_allclose(model.coef_, np.mean([fit.coef_ for fit in fits], axis=0), atol=1e-5)
-    assert model.intercept_ == pytest.approx(np.mean([fit.intercept_ for fit in fits]), abs=1e-5)
-    assert model.mse_path_.shape == (2, 3)
-    assert model.dual_gap_ == np.inf
+        fails_quietly(DataGone, model, y)
 
 
 @pytest.mark.parametrize("name", ["lasso", "two classes", "groups"])
@@ -181,13 +153,10 @@ def test_blocks_end_with_the_point_that_was_looked_at(in_round, model, y):
         assert now.objective - best.objective <= now.gap + best.gap
 
 
-def test_functions_return_the_fits_that_were_done(in_round):
-    whole = ascd.lasso_path(X, Y, alphas=[0.5, 0.2, 0.1])[1]
+def test_paths_whose_data_are_lost_are_an_error(in_round):
     in_round(3, GONE)
-    with pytest.warns(RuntimeWarning, match="has gone. The first 1 of 3 fits are returned"):
-        alphas, coefs, gaps = ascd.lasso_path(as_chunks(X, "rows"), Y, alphas=[0.5, 0.2, 0.1])
-    assert (alphas.tolist(), coefs.shape, gaps.shape) == ([0.5], (4, 1), (1,))
-    np.testing.assert_allclose(coefs[:, 0], whole[:, 0], atol=1e-6)
+    with pytest.raises(DataGone):
+        ascd.lasso_path(as_chunks(X, "rows"), Y, alphas=[0.5, 0.2, 0.1])
     in_round(2, GONE)
     with pytest.raises(DataGone):
         ascd.logistic_path(as_chunks(X, "rows"), LABELS, Cs=[0.1, 1.0])

@@ -4,7 +4,7 @@
 ``least_squares``, ``block_models``           squared loss: one target; groups or several targets
 ``poisson``, ``huber``, ``logistic``, ``svm`` other losses
 ``paths``                                     paths as functions
-``cross_validation``, ``logistic_cv``         strengths chosen by cross-validation
+``cross_validation``                          strengths chosen by cross-validation
 ``_parameters``, ``_data``, ``_solving``      parameters; the one way in for X and y; problems stated and solved
 ``_base``, ``_folds``                         one fit, one certificate, one prediction; one cross-validation
 ============================================  =========================================================
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         GroupLassoCV,
         HuberRegressorCV,
         LassoCV,
+        LogisticRegressionCV,
         MultiTaskElasticNetCV,
         MultiTaskLassoCV,
         PoissonRegressorCV,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from ascd.estimators.huber import HuberRegressor
     from ascd.estimators.least_squares import NNLS, ElasticNet, Lasso, Ridge
     from ascd.estimators.logistic import LogisticRegression
-    from ascd.estimators.logistic_cv import LogisticRegressionCV
     from ascd.estimators.paths import enet_path, lasso_path, logistic_path
     from ascd.estimators.poisson import PoissonRegressor
     from ascd.estimators.svm import LinearSVC
@@ -73,13 +73,12 @@ _FILES = {
     "_base": ["Certificate"],
     "block_models": ["GroupLasso", "MultiTaskElasticNet", "MultiTaskLasso", "SparseGroupLasso"],
     "cross_validation": [
-        "ElasticNetCV", "GroupLassoCV", "HuberRegressorCV", "LassoCV", "MultiTaskElasticNetCV", "MultiTaskLassoCV",
-        "PoissonRegressorCV", "SparseGroupLassoCV",
+        "ElasticNetCV", "GroupLassoCV", "HuberRegressorCV", "LassoCV", "LogisticRegressionCV", "MultiTaskElasticNetCV",
+        "MultiTaskLassoCV", "PoissonRegressorCV", "SparseGroupLassoCV",
     ],
     "huber": ["HuberRegressor"],
     "least_squares": ["ElasticNet", "Lasso", "NNLS", "Ridge"],
     "logistic": ["LogisticRegression"],
-    "logistic_cv": ["LogisticRegressionCV"],
     "paths": ["enet_path", "lasso_path", "logistic_path"],
     "poisson": ["PoissonRegressor"],
     "svm": ["LinearSVC"],

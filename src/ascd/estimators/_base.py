@@ -154,8 +154,6 @@ class Certificate:
         return facts("Certificate", rows)
 
 
-#: The certificate of a model for which no fit to all samples was made.
-UNPROVED = Certificate(math.inf, math.nan, math.nan, Status.UNREACHABLE, columns_read=0, n_iter=0, seconds=0.0)
 #: Advice about a fit that ended early.
 ADVICE = {
     Status.ITERATION_LIMIT: "Increase max_iter, or increase tol if such a gap is good enough.",
@@ -400,20 +398,7 @@ class PenalisedRegressor(LinearRegressor):
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Not copied where it is column-major float64 or CSC float64.
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array of shape (n_samples,) or a number, optional
-            Non-negative weights.
-
-        Returns
-        -------
-        self
-        """
+        """Fit the model."""
         self._fit_one(self._read(X, y, sample_weight), self.alpha, self.l1_ratio)
         return self
 

@@ -32,6 +32,7 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, column_or_1
 
 from ascd._core.checks import Array, as_finite_vector, check_places, refuse_masks
 from ascd._core.devices import is_on_device, to_host
+from ascd.estimators._parameters import documented
 from ascd.estimators._tuning import CANCELLED, EPS, SQUARES_AT_A_TIME
 from ascd.matrix.base import Matrix, as_block
 from ascd.matrix.cached import Remote
@@ -177,7 +178,7 @@ def fit_method(fit: Fit) -> Fit:
             raise KeyboardInterrupt
         return fitted
 
-    checked: Any = _fit_context(prefer_skip_nested_validation=True)(fit_in_numpy)
+    checked: Any = _fit_context(prefer_skip_nested_validation=True)(documented(fit_in_numpy))
     return checked  # type: ignore[no-any-return]
 
 

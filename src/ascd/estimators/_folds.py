@@ -3,9 +3,6 @@
 A fold is the same matrix with weight 0 on the samples that are left out for scoring, so nothing is copied.  Folds run
 in threads (the kernels release the interpreter's lock) and share the matrix.  Penalties fall along a path, so the first
 fit is the simplest one; what an estimator adds is its grid of strengths and the error of its predictions.
-
-Where the data go out of reach, the strength is chosen by the folds that are done, and the model is the mean of their
-fits: nothing is proved of it, and its status says so.
 """
 
 from __future__ import annotations
@@ -28,16 +25,12 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_ro
 
 from ascd._core.checks import Array, as_finite_vector
 from ascd._core.threads import threads_here, use_threads
-from ascd.estimators import _tuning as tuning
-from ascd.estimators._base import ADVICE, UNPROVED, LinearModel, warn_of_convergence
+from ascd.estimators._base import LinearModel
 from ascd.estimators._data import Training, rows_only, sparse_columns
 from ascd.estimators._parameters import Parameter, estimator
-from ascd.estimators._solving import Followed, changed, follow, frames_to_the_user, solve_problem
+from ascd.estimators._solving import Followed, changed, follow, solve_problem
 from ascd.estimators.paths import Shortfall, shortfall, warn_of_shortfalls
-from ascd.matrix.base import DataGone
-from ascd.results.limits import hearing_of_losses, tell_of_loss
 from ascd.results.progress import Round, looking_on, progress_bar
-from ascd.results.solution import Status
 
 Result = TypeVar("Result")
 
@@ -99,10 +92,6 @@ class CrossValidated(LinearModel):
         """
         raise NotImplementedError
 
-    def _keep_coefs(self, coefs: Array, constants: Array) -> None:
-        """Keep coefficients of shape (n_features, n_outputs) and intercepts of which nothing is proved."""
-        raise NotImplementedError
-
     # ---- the order of events
 
     def _cross_validate(
@@ -122,13 +111,9 @@ class CrossValidated(LinearModel):
             return self._fold_path(data, problems[number], fold, grids[number], ratios[number])
 
         tasks = [partial(fit_fold, fold, number) for fold in folds for number in range(len(ratios))]
-        paths, lost = side_by_side(tasks, self._settings().n_jobs, self.progress, n_in_cache(data))
-        done = len(paths) // len(ratios)
-        if done == 0:
-            raise DataGone(f"{lost}. No fold of the cross-validation was done: there is nothing to return") from lost
-        paths = paths[: done * len(ratios)]
-        warn_of_shortfalls(type(self).__name__, [one.short for one in paths], f" of the {done} folds")
-        errors = np.array([one.errors for one in paths]).reshape(done, len(ratios), -1).transpose(1, 2, 0)
+        paths = side_by_side(tasks, self._settings().n_jobs, self.progress)
+        warn_of_shortfalls(type(self).__name__, [one.short for one in paths], f" of the {len(folds)} folds")
+        errors = np.array([one.errors for one in paths]).reshape(len(folds), len(ratios), -1).transpose(1, 2, 0)
         means = errors.mean(axis=2).T
         row, ratio = np.unravel_index(int(np.argmin(means)), means.shape)  # of equal ones the simplest
         if not math.isfinite(means[row, ratio]):
@@ -137,10 +122,7 @@ class CrossValidated(LinearModel):
                 "nothing can be chosen by it: use other folds or another score"
             )
         strength = self._keep_choice(paths, grids, errors, int(ratio), int(row))
-        chosen = int(np.flatnonzero(grids[ratio] == strength)[0])
-        self._fit_last(
-            weighed, problems[ratio], strength, paths[ratio :: len(ratios)], chosen, (done, len(folds), lost)
-        )
+        self._fit_last(weighed, problems[ratio], strength)
 
     def _balanced(self, data: Training) -> Training:
         """Return the data with weights times the factors of the classes, where there are classes."""
@@ -151,7 +133,7 @@ class CrossValidated(LinearModel):
         if self.standardize:  # each fold uses the deviations of the samples that it fits
             parts["penalty"] = self._penalty(1.0, ratio, n_features, self._scale(data.X, fold.train))
         train = self._balanced(data._replace(weight=fold.train))
-        found = self._follow(train, changed(problem, sample_weight=train.weight, **parts), grid).complete()
+        found = self._follow(train, changed(problem, sample_weight=train.weight, **parts), grid)
         coefs, constants = found.coefs.reshape(n_features, -1, grid.size), found.intercepts.reshape(-1, grid.size)
         missed = shortfall(found, self._units(train.total)[1])
         flat = coefs.reshape(-1, grid.size)
@@ -168,26 +150,9 @@ class CrossValidated(LinearModel):
         penalty = problem.penalty.scaled(strength * self._units(data.total)[0])
         return solve_problem(changed(problem, penalty=penalty), self._settings(), intercept=self.fit_intercept)
 
-    def _fit_last(
-        self, data: Training, problem: Any, strength: float, paths: list[FoldPath], row: int,
-        folds: tuple[int, int, DataGone | None],
-    ) -> None:  # fmt: skip
-        """Fit all samples and keep the solution, or the mean of the folds' where the data are lost."""
-        done, wanted, lost = folds
-        if lost is None:
-            solution, lost = unless_lost(partial(self._fit_chosen, data, problem, strength))
-            if solution is not None:
-                self._keep(solution, self._units(data.total)[1])
-                return
-        coefs = sum(one.coefs[:, [row]].toarray() for one in paths) / done
-        constants = np.mean([one.constants[:, row] for one in paths], axis=0)
-        self._keep_coefs(coefs.reshape(data.X.shape[1], -1), constants)
-        self.certificate_ = UNPROVED
-        warn_of_convergence(
-            f"{lost}. {type(self).__name__} stopped early (unreachable): {done} of {wanted} folds were done, the fit "
-            "to all samples was not. The penalty is chosen by these folds, the coefficients are the mean of theirs, "
-            f"and nothing is proved of them. {ADVICE[Status.UNREACHABLE]}"
-        )
+    def _fit_last(self, data: Training, problem: Any, strength: float) -> None:
+        """Fit all samples and keep the solution."""
+        self._keep(self._fit_chosen(data, problem, strength), self._units(data.total)[1])
 
     # ---- folds
 
@@ -254,20 +219,6 @@ class CrossValidated(LinearModel):
         return axes
 
 
-def unless_lost(fit: Callable[[], Any]) -> tuple[Any, DataGone | None]:
-    """Return a solution and None; None and the error where the data are lost before it has moved from its start."""
-    with hearing_of_losses() as heard:
-        try:
-            found = fit()
-        except DataGone as error:
-            return None, error
-    if heard and not found.x.any():
-        return None, heard[0]
-    if heard:
-        tell_of_loss(heard[0], frames_to_the_user())
-    return found, None
-
-
 def seen_by(cv: Any, X: Any) -> Any:
     """Return X as a splitter gets it: scikit-learn's own only count the rows, but would convert a sparse matrix."""
     counts_rows = type(cv).__module__.startswith("sklearn.model_selection.")
@@ -287,54 +238,37 @@ def as_fold(train: Array, test: Array, n: int, weight: Array | None) -> Fold:
     return fold
 
 
-def n_in_cache(data: Training) -> int:
-    """Return the length of the vectors that a fold keeps in the cache that threads share."""
-    return int(data.X.shape[0]) if data.X.is_local else 0
+def side_by_side(tasks: Sequence[Callable[[], Result]], n_jobs: int, progress: bool) -> list[Result]:
+    """Return the results of the tasks, in order, from ``n_jobs`` threads.
 
-
-def side_by_side(
-    tasks: Sequence[Callable[[], Result]], n_jobs: int, progress: bool, samples: int = 0
-) -> tuple[list[Result], DataGone | None]:
-    """Return the results of the tasks, in order, from ``n_jobs`` threads, and the error where the data get lost.
-
-    Each task has one thread while there are enough of them; those that are left at the end share all threads.  With so
-    many samples in memory that their vectors displace each other from the cache, tasks run in turn on all threads.
+    Each task has one thread while there are enough of them; those that are left at the end share all threads.
     """
     results: list[Result] = []
     ended = Event()
-    in_turn = n_jobs <= 1 or (n_jobs < len(tasks) and n_jobs * samples > tuning.MOST_IN_CACHE)
-    full = 0 if in_turn else len(tasks) - len(tasks) % n_jobs
-    waves = [(wave, n_jobs // max(1, 1 if in_turn else len(wave))) for wave in (tasks[:full], tasks[full:])]
-    pool = ThreadPoolExecutor(max(1, min(n_jobs, len(tasks))))
+    full = len(tasks) - len(tasks) % n_jobs
+    pool = ThreadPoolExecutor(n_jobs)
     try:
         with progress_bar(progress, len(tasks)) as show:
-            for wave, threads in waves:
-                each = partial(_with_threads, max(1, threads))
-                for result in map(each, wave) if in_turn else pool.map(partial(_until, ended, each), wave):
+            for wave, threads in ((tasks[:full], 1), (tasks[full:], n_jobs // max(1, len(tasks) - full))):
+                each = partial(_until, ended, threads)
+                for result in map(each, wave) if n_jobs == 1 else pool.map(each, wave):
                     results.append(result)
                     show(len(results), float("nan"))
-    except DataGone as error:
-        return results, error
     finally:  # an error or Ctrl-C does not wait for the tasks that are left
         ended.set()
         pool.shutdown(wait=False, cancel_futures=True)
-    return results, None
+    return results
 
 
-def _with_threads(threads: int, task: Callable[[], Result]) -> Result:
-    with use_threads(threads):
-        return task()
-
-
-def _until(ended: Event, run: Callable[[Any], Result], task: Any) -> Result:
-    """Run a task in a thread, where Ctrl-C is not delivered: it is raised in the solver's next round."""
+def _until(ended: Event, threads: int, task: Callable[[], Result]) -> Result:
+    """Run a task; in other threads, where Ctrl-C is not delivered, it is raised in the solver's next round."""
 
     def look(now: Round) -> None:
         if ended.is_set():
             raise KeyboardInterrupt
 
-    with looking_on(look):
-        return run(task)
+    with looking_on(look), use_threads(threads):
+        return task()
 
 
 def simplest_within_one_error(errors: Array, best: int) -> int:

@@ -13,9 +13,10 @@ True
 
 from __future__ import annotations
 
+import inspect
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -31,6 +32,7 @@ else:
 
 
 Class = TypeVar("Class", bound=type)
+Function = TypeVar("Function", bound=Callable[..., Any])
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
 UNIT_INTERVAL = Interval(Real, 0, 1, closed="both")
@@ -121,6 +123,35 @@ SHARED: dict[str, Parameter] = {
         "error of it (glmnet's lambda.1se), which gives a simpler model.",
     ),
 }  # fmt: skip
+#: Arguments of ``fit`` and of the path functions.
+ARGUMENTS: dict[str, Parameter] = {
+    "X": Parameter(
+        [], "array, sparse matrix, frame or table of shape (n_samples, n_features)",
+        "Not copied where it is column-major float64 or CSC float64.",
+    ),
+    "y": Parameter([], "array of shape (n_samples,), or (n_samples, n_targets) where several targets are allowed"),
+    "sample_weight": Parameter([], "array of shape (n_samples,) or a number", "Non-negative weights."),
+    "offset": Parameter(
+        [], "array of shape (n_samples,)",
+        "Known parts of the linear predictor, added to X·coef + intercept; not for more than two classes.",
+    ),
+    "params": Parameter([], "dict", "For the splitter and the scorer, with scikit-learn's metadata routing."),
+    "n_alphas": Parameter([], "int", "Older name for a number as ``alphas``."),
+    "Cs": Parameter([], "int or array", "How many between 1e-4 and 1e4, or which."),
+    "pos_class": Parameter([], "label", "The class fitted against the rest; by default the second of two."),
+    "coef_init": Parameter([], "array of shape (n_features,)", "Where the first fit starts."),
+    "coef": Parameter(
+        [], "array of shape (n_features,) or (n_features + 1,)",
+        "Where the first fit starts; an intercept at its end is not used.",
+    ),
+    "penalty": Parameter(
+        [], '{"l1", "l2", "elasticnet"}', 'The older way to choose: "l1" is l1_ratio=1, "l2" is l1_ratio=0.'
+    ),
+    "return_n_iter": Parameter([], "bool", "Return iterations as well."),
+    "check_input": without_effect(),
+    "Xy": without_effect(),
+    "max_squared_sum": without_effect(),
+}  # fmt: skip
 RATIOS = Parameter(
     [UNIT_INTERVAL, "array-like"], "float or list of floats", "Share of the L1 penalty; the best of several."
 )
@@ -139,20 +170,28 @@ def estimator(cls: Class) -> Class:
     declared = {one.name: one.default for one in sorted(fields(made), key=lambda one: bool(one.kw_only))}
     made._parameter_constraints = {name: known[name].allowed for name in declared}
     if made.__doc__ and not made.__name__.startswith("_"):
-        text = "\n".join(_entry(name, known[name], default) for name, default in declared.items())
-        made.__doc__ = _with_parameters(made.__doc__, text)
+        made.__doc__ = _with_parameters(made.__doc__, {name: (known[name], declared[name]) for name in declared})
     return made  # type: ignore[no-any-return]
 
 
-def _entry(name: str, about: Parameter, default: Any) -> str:
-    said = f'"{default}"' if isinstance(default, str) else repr(default)
-    lines = textwrap.wrap(about.text, 112, initial_indent=" " * 8, subsequent_indent=" " * 8)
-    return "\n".join([f"    {name} : {about.kind}, default={said}", *lines])
+def documented(function: Function) -> Function:
+    """Add the texts of its parameters to the docstring of a function, or of a method that returns self."""
+    signature = inspect.signature(function)
+    given = [one for one in signature.parameters.values() if one.name != "self"]
+    known = {**SHARED, **ARGUMENTS}
+    about = {one.name: (known[one.name], None if one.name == "params" else one.default) for one in given}
+    function.__doc__ = _with_parameters(function.__doc__ or "", about)
+    return function
 
 
-def _with_parameters(doc: str, entries: str) -> str:
+def _with_parameters(doc: str, about: Mapping[str, tuple[Parameter, Any]]) -> str:
     """Insert a section before the first other one."""
-    section = f"    Parameters\n    ----------\n{entries}\n\n"
-    first = re.search(r"^    [A-Z][a-z]+\n    -+\n", doc, flags=re.MULTILINE)
+    lines = ["Parameters", "----------"]
+    for name, (parameter, default) in about.items():
+        said = f'"{default}"' if isinstance(default, str) else repr(default)
+        lines.append(f"{name} : {parameter.kind}" + ("" if default is inspect.Parameter.empty else f", default={said}"))
+        lines += textwrap.wrap(parameter.text, 116, initial_indent="    ", subsequent_indent="    ")
+    doc = inspect.cleandoc(doc)
+    first = re.search(r"^[A-Z][a-z]+\n-+\n", doc, flags=re.MULTILINE)
     place = first.start() if first else len(doc)
-    return doc[:place] + section + doc[place:]
+    return doc[:place].rstrip() + "\n\n" + "\n".join(lines) + "\n\n" + doc[place:]

@@ -345,10 +345,7 @@ def _check_for_rules(problem: Any, solver: Any) -> None:
 
 
 class Followed(NamedTuple):
-    """The fits for a sequence of penalties, one along the last axis of ``coefs``, in the solver's units.
-
-    ``lost`` is the error where the data went out of reach; the fits are then those that were done before.
-    """
+    """The fits for a sequence of penalties, one along the last axis of ``coefs``, in the solver's units."""
 
     coefs: Array
     intercepts: Array
@@ -356,13 +353,6 @@ class Followed(NamedTuple):
     n_iters: Array
     tolerance: float
     status: Status
-    lost: DataGone | None = None
-
-    def complete(self) -> Followed:
-        """Return this, or raise the error of data that were lost."""
-        if self.lost is not None:
-            raise self.lost
-        return self
 
 
 def follow(problem: Any, factors: Array, settings: Settings, *, intercept: bool, x0: Array | None = None) -> Followed:
@@ -403,13 +393,13 @@ def one_by_one(fit: Callable[[float, Any], Any], factors: Array, tol: float) -> 
 
 
 def followed(steps: Callable[[], Followed], count: int) -> Followed:
-    """Run ``count`` fits: an incomplete path is an error unless the data were lost; Ctrl-C is raised again."""
+    """Run ``count`` fits: an incomplete path is an error, Ctrl-C and the loss of data are raised again."""
     with hearing_of_losses() as lost:
         found = steps()
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     if lost:
-        return found._replace(lost=lost[0])
+        raise lost[0]
     if found.gaps.size < count or not np.isfinite(found.coefs).all():
         raise ValueError(
             f"the fits ended ({found.status}) before the last penalty or with coefficients that are not finite. The "

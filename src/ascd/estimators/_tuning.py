@@ -12,7 +12,7 @@ import numpy as np
 #: The rounding of one operation, twice.
 EPS = float(np.finfo(np.float64).eps)
 
-# ---- coefficients (_solving, logistic_cv)
+# ---- coefficients (_solving, cross_validation)
 
 #: For the coefficients' sake a gap is asked to be as small as this, relative to F at zero, and no smaller: F itself has
 #: rounding errors of about 1e-16 for each of its terms.  Each attempt asks for so much less than the one before.
@@ -27,10 +27,6 @@ LAST_FIT = 1e-3
 
 #: Log-odds by which the intercept of a class that a fold lacks is below the others': its probability is 1e-44.
 MISSING_CLASS = 100.0
-#: Samples of all folds at work, at most, whose vectors (8 bytes a sample) stay in the cache that threads share.  With
-#: 500,000 samples two folds side by side took 1.24 times less than one after the other on one thread, two threads on
-#: each fold in turn 1.48 (``benchmarks/reach.py --only threads --fits LassoCV``, 2 cores).
-MOST_IN_CACHE = 400_000
 #: Alphas for penalties that have no largest useful one.
 DECADES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 

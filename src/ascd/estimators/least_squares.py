@@ -65,22 +65,7 @@ class LeastSquares(MultiOutputMixin, LinearRegressor):
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Not copied where it is column-major float64 or CSC float64.
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array of shape (n_samples,) or a number, optional
-            Non-negative weights.
-        check_input : bool, default=True
-            Accepted as in scikit-learn, without effect: checking the input costs no pass of its own.
-
-        Returns
-        -------
-        self
-        """
+        """Fit the model."""
         data = self._read(X, y, sample_weight)
         targets = data.y.reshape(data.X.shape[0], -1)
         n_features, n_targets = data.X.shape[1], targets.shape[1]

@@ -157,20 +157,7 @@ class LogisticRegression(LogOdds):
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : labels of shape (n_samples,)
-        sample_weight : array of shape (n_samples,) or a number, optional
-        offset : array of shape (n_samples,), optional
-            Known parts of the log-odds, added to X·coef + intercept; for two classes only.
-
-        Returns
-        -------
-        self
-        """
+        """Fit the model."""
         data = self._read(X, y, sample_weight, offset)
         scale = self._scale(data.X, data.weight) if self.standardize else None
         strength = 0.0 if self.penalty is None or math.isinf(self.C) else 1.0 / self.C

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import sys
-import warnings
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -21,7 +20,8 @@ from ascd._core.checks import Array, as_count, as_finite_vector, as_flag, as_num
 from ascd._core.devices import to_host
 from ascd.estimators._base import ADVICE, as_threads, class_factors, elastic_net, times, warn_of_convergence
 from ascd.estimators._data import as_sample_weight, deviations, errors_about_x, read_features, rows_only
-from ascd.estimators._solving import Followed, Settings, follow, frames_to_the_user, largest_factor, state_problem
+from ascd.estimators._parameters import documented
+from ascd.estimators._solving import Followed, Settings, follow, largest_factor, state_problem
 from ascd.results.solution import Status
 
 #: What scikit-learn calls zero among strengths of penalties.
@@ -30,6 +30,7 @@ ZERO_STRENGTH = float(np.finfo(np.float64).resolution)
 NAMED = ("l1", "l2", "elasticnet", "deprecated")
 
 
+@documented
 def lasso_path(
     X: Any, y: Any, *, eps: float = 1e-3, n_alphas: int | None = None, alphas: Any = 100, precompute: Any = "auto",
     Xy: Any = None, copy_X: bool = True, coef_init: Any = None, verbose: Any = False, return_n_iter: bool = False,
@@ -37,14 +38,9 @@ def lasso_path(
 ) -> tuple[Any, ...]:  # fmt: skip
     """Fit the Lasso for falling alphas: 1/(2n)·‖y − Xw‖² + alpha·‖w‖₁, without an intercept.
 
-    Parameters
-    ----------
-    X, y, eps, n_alphas, alphas, precompute, Xy, copy_X, coef_init, verbose, return_n_iter, positive, **params
-        As in ``enet_path``, whose l1_ratio is 1 here.
-
     Returns
     -------
-    alphas, coefs, dual_gaps, and n_iters where ``return_n_iter`` is set : as ``enet_path``
+    alphas, coefs, dual_gaps, and n_iters where ``return_n_iter`` is set : as ``enet_path``, which takes ``params``
 
     Examples
     --------
@@ -60,57 +56,15 @@ def lasso_path(
     return enet_path(X, y, l1_ratio=1.0, return_n_iter=return_n_iter, positive=positive, **grid, **params)
 
 
+@documented
 def enet_path(
-    X: Any,
-    y: Any,
-    *,
-    l1_ratio: float = 0.5,
-    eps: float = 1e-3,
-    n_alphas: int | None = None,
-    alphas: Any = 100,
-    precompute: Any = "auto",
-    Xy: Any = None,
-    copy_X: bool = True,
-    coef_init: Any = None,
-    verbose: Any = False,
-    return_n_iter: bool = False,
-    positive: bool = False,
-    check_input: bool = True,
-    sample_weight: Any = None,
-    tol: float = 1e-6,
-    max_iter: int = 1000,
-    penalty_weights: Any = None,
-    bounds: Any = None,
-    n_jobs: int | None = None,
-    solver: Any = "auto",
-    random_state: Any = None,
-    standardize: bool = False,
-) -> tuple[Any, ...]:
+    X: Any, y: Any, *, l1_ratio: float = 0.5, eps: float = 1e-3, n_alphas: int | None = None, alphas: Any = 100,
+    precompute: Any = "auto", Xy: Any = None, copy_X: bool = True, coef_init: Any = None, verbose: Any = False,
+    return_n_iter: bool = False, positive: bool = False, check_input: bool = True, sample_weight: Any = None,
+    tol: float = 1e-6, max_iter: int = 1000, penalty_weights: Any = None, bounds: Any = None,
+    n_jobs: int | None = None, solver: Any = "auto", random_state: Any = None, standardize: bool = False,
+) -> tuple[Any, ...]:  # fmt: skip
     """Fit the elastic net for falling alphas, without an intercept.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-    y : array of shape (n_samples,)
-    l1_ratio : float in [0, 1], default=0.5
-    eps : float, default=1e-3
-        Smallest alpha of the grid, relative to the largest.
-    n_alphas : int, optional
-        Older name for a number as ``alphas``.
-    alphas : int or array, default=100
-        How many, from the smallest that gives zero coefficients down, or which; None, scikit-learn's older default,
-        is 100.
-    precompute, Xy, copy_X, verbose, check_input
-        Accepted as in scikit-learn, without effect.
-    coef_init : array of shape (n_features,), optional
-        Where the first fit starts.
-    return_n_iter : bool, default=False
-    positive : bool, default=False
-    sample_weight : array of shape (n_samples,), optional
-    tol : float, default=1e-6
-        For each alpha the duality gap is at most ``tol`` times the objective at zero coefficients.
-    max_iter : int, default=1000
-    penalty_weights, bounds, n_jobs, solver, random_state, standardize : as in ``ElasticNet``
 
     Returns
     -------
@@ -143,67 +97,23 @@ def enet_path(
     alphas = alpha_grid(problem, 100 if given is None else given, eps, total, ratio, intercept=False)
     x0 = None if coef_init is None else as_finite_vector(coef_init, "coef_init", X.shape[1])
     found = follow(problem, total * alphas, settings, intercept=False, x0=x0)
-    warn_of_part(found, alphas.size)
     warn_of_shortfalls("lasso_path" if ratio == 1.0 else "enet_path", [shortfall(found, 1.0 / total)])
-    result = (alphas[: found.gaps.size], found.coefs, found.gaps / total)
+    result = (alphas, found.coefs, found.gaps / total)
     return (*result, [max(1, int(count)) for count in found.n_iters]) if return_n_iter else result
 
 
+@documented
 def logistic_path(
-    X: Any,
-    y: Any,
-    *,
-    pos_class: Any = None,
-    Cs: Any = 10,
-    fit_intercept: bool = True,
-    max_iter: int = 1000,
-    tol: float = 1e-6,
-    verbose: Any = 0,
-    solver: Any = "auto",
-    coef: Any = None,
-    class_weight: Any = None,
-    dual: bool = False,
-    penalty: str | None = "deprecated",
-    intercept_scaling: float = 1.0,
-    random_state: Any = None,
-    check_input: bool = True,
-    max_squared_sum: float | None = None,
-    sample_weight: Any = None,
-    l1_ratio: float | None = 0.0,
-    penalty_weights: Any = None,
-    bounds: Any = None,
-    n_jobs: int | None = None,
-    standardize: bool = False,
-    offset: Any = None,
-) -> tuple[Array, Array, Array]:
+    X: Any, y: Any, *, pos_class: Any = None, Cs: Any = 10, fit_intercept: bool = True, max_iter: int = 1000,
+    tol: float = 1e-6, verbose: Any = 0, solver: Any = "auto", coef: Any = None, class_weight: Any = None,
+    dual: bool = False, penalty: str | None = "deprecated", intercept_scaling: float = 1.0, random_state: Any = None,
+    check_input: bool = True, max_squared_sum: float | None = None, sample_weight: Any = None,
+    l1_ratio: float | None = 0.0, penalty_weights: Any = None, bounds: Any = None, n_jobs: int | None = None,
+    standardize: bool = False, offset: Any = None,
+) -> tuple[Array, Array, Array]:  # fmt: skip
     """Fit logistic regression for rising C: Σ s_k·log(1 + exp(−y_k·(x_k·w + c))) + r(w)/C.
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-    y : labels of shape (n_samples,)
-    pos_class : label, optional
-        The class fitted against the rest; by default the second of two.
-    Cs : int or array, default=10
-        How many between 1e-4 and 1e4, or which.
-    fit_intercept : bool, default=True
-    max_iter : int, default=1000
-    tol : float, default=1e-6
-        For each C the duality gap is at most ``tol`` times the objective at zero coefficients.
-    verbose, dual, intercept_scaling, check_input, max_squared_sum
-        Accepted as in scikit-learn, without effect.
-    solver, random_state, penalty_weights, bounds, n_jobs, standardize : as in ``ElasticNet``
-    offset : array of shape (n_samples,), optional
-        Known parts of the log-odds, added to X·coef + intercept.
-    coef : array of shape (n_features,) or (n_features + 1,), optional
-        Where the first fit starts; an intercept at its end is not used.
-    class_weight : dict or "balanced", optional
-        As in ``LogisticRegression``; "balanced" gives the two sides the same weight.
-    penalty : {"l1", "l2", "elasticnet"}, optional
-        The older way to choose: "l1" is l1_ratio=1, "l2" is l1_ratio=0.
-    sample_weight : array of shape (n_samples,), optional
-    l1_ratio : float in [0, 1], default=0.0
-        r(w) = l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖².
+    Here r(w) = l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²; ``class_weight="balanced"`` gives the two sides the same weight.
 
     Returns
     -------
@@ -224,17 +134,9 @@ def logistic_path(
         raise unknown_name(penalty, "penalty", NAMED[:-1])
     fit_intercept, standardize = as_flag(fit_intercept, "fit_intercept"), as_flag(standardize, "standardize")
     X = read_features(X)
-    y = column_or_1d(to_host(y))
-    check_consistent_length(rows_only(X.shape[0]), y)
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
-    positive = classes == _positive_class(classes, pos_class)
-    target = np.where(positive[codes], 1.0, -1.0)
     weight = as_sample_weight(sample_weight, X.shape[0])
     scale = deviations(X, weight) if standardize else None
-    if class_weight is not None:
-        sides: Any = (np.arange(2), positive[codes].astype(int)) if isinstance(class_weight, str) else (classes, codes)
-        weight = times(class_factors(class_weight, sides[0], sides[1], weight), weight)
+    target, weight = _two_sides(y, pos_class, class_weight, weight, X.shape[0])
     ratio = as_number(as_ratio(penalty, l1_ratio), "l1_ratio", low=0.0, high=1.0)
     regular = elastic_net(ratio, 1.0 - ratio, X.shape[1], weights=penalty_weights, bounds=bounds, scale=scale)
     settings = Settings(tol, max_iter, as_threads(n_jobs), solver, random_state)
@@ -243,25 +145,33 @@ def logistic_path(
     Cs = as_Cs(Cs)
     x0 = None if coef is None else _as_start(coef, X.shape[1], fit_intercept)
     found = follow(problem, strengths(Cs), settings, intercept=fit_intercept, x0=x0)
-    warn_of_part(found, Cs.size)
     warn_of_shortfalls("logistic_path", [shortfall(found)])
     coefs = np.c_[found.coefs.T, found.intercepts] if fit_intercept else found.coefs.T
-    return coefs, Cs[: found.gaps.size], np.maximum(1, found.n_iters)
+    return coefs, Cs, np.maximum(1, found.n_iters)
+
+
+def _two_sides(
+    y: Any, pos_class: Any, class_weight: Any, weight: Array | None, n_samples: int
+) -> tuple[Array, Array | None]:
+    """Return labels ±1, 1 for the class that is set against the rest, and weights with the factors of the classes."""
+    y = column_or_1d(to_host(y))
+    check_consistent_length(rows_only(n_samples), y)
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if pos_class is None and len(classes) != 2:
+        raise ValueError(f"pos_class must be given unless there are two classes; there are {len(classes)}")
+    if pos_class is not None and pos_class not in classes:
+        raise ValueError(f"pos_class must be one of the classes {classes.tolist()}; got {pos_class!r}")
+    is_positive = (classes == (classes[1] if pos_class is None else pos_class))[codes]
+    if class_weight is not None:
+        sides: Any = (np.arange(2), is_positive.astype(int)) if isinstance(class_weight, str) else (classes, codes)
+        weight = times(class_factors(class_weight, sides[0], sides[1], weight), weight)
+    return np.where(is_positive, 1.0, -1.0), weight
 
 
 def _as_start(coef: Any, n_features: int, fit_intercept: bool) -> Array:
     start = np.ravel(coef)
     return as_finite_vector(start[:-1] if fit_intercept and start.size > n_features else start, "coef", n_features)
-
-
-def _positive_class(classes: Array, pos_class: Any) -> Any:
-    if pos_class is None:
-        if len(classes) != 2:
-            raise ValueError(f"pos_class must be given unless there are two classes; there are {len(classes)}")
-        return classes[1]
-    if pos_class not in classes:
-        raise ValueError(f"pos_class must be one of the classes {classes.tolist()}; got {pos_class!r}")
-    return pos_class
 
 
 def as_ratio(penalty: str | None, l1_ratio: float | None) -> float:
@@ -338,13 +248,3 @@ def warn_of_shortfalls(name: str, paths: Sequence[Shortfall], where: str = "") -
         f"has a duality gap of {worst.gap:.3g} where the tolerance is {worst.tolerance:.3g} (tol times the objective "
         f"at zero coefficients), both in the units of the objective. {ADVICE[worst.status]}"
     )
-
-
-def warn_of_part(found: Followed, count: int) -> None:
-    """Warn of a path whose data went out of reach; raise the error where no fit was done before."""
-    if found.lost is None:
-        return
-    if not found.gaps.size:
-        raise found.lost
-    message = f"{found.lost}. The first {found.gaps.size} of {count} fits are returned"
-    warnings.warn(message, RuntimeWarning, stacklevel=frames_to_the_user())

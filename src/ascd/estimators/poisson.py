@@ -69,20 +69,9 @@ class PoissonRegressor(LinearRegressor):
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Self:
-        """Fit the model.
+        """Fit the model to counts, which are not negative.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : non-negative array of shape (n_samples,)
-        sample_weight : array of shape (n_samples,) or a number, optional
-        offset : array of shape (n_samples,), optional
-            Known parts of the linear predictor, added to X·coef + intercept: the logarithm of the exposure where
-            counts come from unlike spans of time or groups of people.
-
-        Returns
-        -------
-        self
+        The offset is the logarithm of the exposure where counts come from unlike spans of time or groups of people.
         """
         self._fit_one(self._read(X, y, sample_weight, offset), self.alpha, self.l1_ratio)
         return self

@@ -110,17 +110,8 @@ class LinearSVC(LinearClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Not copied where there is no intercept and the layout fits: row-major or CSR for the dual, column-major or
-            CSC for the primal.
-        y : labels of shape (n_samples,)
-        sample_weight : array of shape (n_samples,) or a number, optional
-
-        Returns
-        -------
-        self
+        X is not copied where there is no intercept and the layout fits: row-major or CSR for the dual, column-major or
+        CSC for the primal.
         """
         data = self._read(X, y, sample_weight)
         is_dual = self._is_dual(data.X.shape[0] < data.X.shape[1] and data.X.is_local)
