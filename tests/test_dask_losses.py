@@ -79,9 +79,14 @@ def test_a_huber_regression_ends_with_its_best_point(in_round, kind):
     last = rounds_of(in_round, model, Y, kind)
     best = model.certificate_.objective
     found = {}
-    for number in (last // 2, last // 2 + 1, last):
+    for number in sorted({2, last // 2, last - 1, last}):
         in_round(number, GONE)
-        assert "the cluster has gone. The best point so far is returned" in told_by(model, Y, kind)
+        try:
+            told = told_by(model, Y, kind)
+        except DataGone:
+            assert not found  # no residuals yet
+            continue
+        assert "the cluster has gone. The best point so far is returned" in told
         found[number] = model.certificate_
         residuals = Y - X @ model.coef_ - model.intercept_
         size, scale = np.abs(residuals), model.scale_
@@ -89,7 +94,8 @@ def test_a_huber_regression_ends_with_its_best_point(in_round, kind):
         objective = float(np.sum(scale + losses) + 0.1 * model.coef_ @ model.coef_)
         assert model.certificate_.objective == pytest.approx(objective, rel=1e-9)
         assert objective - best <= model.certificate_.gap + 1e-9
-    assert str(found[last // 2].status) == "unreachable"
+    # all of the few columns are fetched before the first residuals
+    assert kind == "columns" or str(found[last // 2].status) == "unreachable"
     in_round(1, GONE)
     fails_quietly(DataGone, model, Y, kind)
 
