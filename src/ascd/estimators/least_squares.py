@@ -181,7 +181,7 @@ class Ridge(LeastSquares):
     Notes
     -----
     Without bounds the coefficients are exact up to rounding: the normal equations are solved, for the smaller number of
-    samples and features.  Without a penalty (alpha=0) they are the shortest ones.
+    samples and features.  Without a penalty (alpha=0) they are the shortest ones for dense data of moderate size.
 
     Attributes
     ----------
