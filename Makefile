@@ -36,8 +36,8 @@ demo: $(VENV)/.installed
 test: $(VENV)/.test
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST)
 
-# data on a GPU: CuPy and torch must be installed (the extras of these names); the tests say why they are skipped where they
-# are.  Small problems run uncompiled, so that minutes of compiling are not spent on them
+# data on a GPU: CuPy must be installed (the extra of this name), and torch for half of the tests; they say why they are
+# skipped where they are.  Small problems run uncompiled, so that minutes of compiling are not spent on them
 test-gpu: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/gpu $(PYTEST)
 

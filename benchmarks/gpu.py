@@ -1,9 +1,9 @@
 """Data on a device: passes, fits and paths, against the processor and against FISTA in torch.
 
-    python benchmarks/gpu.py [--library cupy|torch|numpy] [--small] [--only pass,fits,...] [--seconds 180]
+    python benchmarks/gpu.py [--library cupy|torch] [--small] [--only pass,fits,...] [--seconds 180]
 
 Data are generated on the device.  Rows are printed as they are done, each beside its bar; one that fails prints its
-error, and none begins after ``--seconds``.  ``--small`` has data of a few MB, to try the program anywhere.
+error, and none begins after ``--seconds``.  ``--small`` has data of a few MB, to try the program.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from types import SimpleNamespace
 
 import numpy as np
 from on_gpu.peers import fista
-from on_gpu.places import find_place, make_data, seconds_of
+from on_gpu.places import design, find_place, make_data, seconds_of
 from on_gpu.products import compare
 
 import ascd
@@ -33,7 +33,7 @@ def show(row, found, bar=""):
 
 
 def as_problem(place, X, y, loss="squared", strength=1.0):
-    return ascd.Problem(place.design(X), y, loss, ascd.L1L2(strength, 0.0))
+    return ascd.Problem(design(X), y, loss, ascd.L1L2(strength, 0.0))
 
 
 def fit(place, X, y, strength, tol, loss="squared"):
@@ -45,7 +45,7 @@ def fit(place, X, y, strength, tol, loss="squared"):
 def strongest(place, X, y, loss="squared"):
     """The smallest penalty that gives zero coefficients."""
     slope = y if loss == "squared" else 0.5 * y
-    return float(np.abs(place.design(X).dots(np.arange(X.shape[1]), slope)).max())
+    return float(np.abs(design(X).dots(np.arange(X.shape[1]), slope)).max())
 
 
 def fit_rows(place, data, tol, shares, bars, loss="squared", repeats=4):
@@ -78,11 +78,9 @@ def warm(o):
 
 def passes(o):
     X, _ = o.large()
-    source = o.place.design(X)
+    source = design(X)
     vector = np.random.default_rng(0).standard_normal(X.shape[0])
     every = np.arange(X.shape[1])
-    kind = type(source.passes).__name__
-    kind += f" ({source.chunks.reason})" if kind == "LibraryPasses" else ""
     seconds, _ = seconds_of(o.place, lambda: source.dots(every, vector), 3)
     half = X[:, : X.shape[1] // 8] if o.place.name != "torch" else X[:, : X.shape[1] // 8].clone()
     size = source.nbytes // 8
@@ -93,7 +91,7 @@ def passes(o):
 
     copying, _ = seconds_of(o.place, copy, 3)
     rate, limit = source.nbytes / seconds / 1e9, 2 * size / copying / 1e9
-    text = f"{seconds * 1e3:.2f} ms, {rate:.0f} GB/s, copy {limit:.0f} GB/s: {rate / limit:.0%}; {kind}"
+    text = f"{seconds * 1e3:.2f} ms, {rate:.0f} GB/s, copy {limit:.0f} GB/s: {rate / limit:.0%}"
     show(f"a pass over {source.nbytes / 1e9:.1f} GB", text, "≥ 85 %, aim 95 %")
     seconds, _ = seconds_of(o.place, lambda: source.column_stats(1.0, vector[None, :]), 2)
     show("the first pass (norms, sums, products)", f"{seconds * 1e3:.2f} ms")
@@ -200,7 +198,7 @@ ROWS = {
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", choices=["cupy", "torch", "numpy"])
+    parser.add_argument("--library", choices=["cupy", "torch"])
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--only", default=",".join(ROWS), help=f"rows, of {', '.join(ROWS)}")
     parser.add_argument("--seconds", type=float, default=3600.0, help="no row begins after so many")

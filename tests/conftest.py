@@ -71,9 +71,17 @@ def long_way(monkeypatch):
 
 
 @pytest.fixture
-def nothing_is_small(monkeypatch):
-    """Arrays on a device stay there, however small they are."""
+def without_gpu(monkeypatch):
+    """NumPy in the place of CuPy, whose arrays stay on their device, however small they are."""
+    import cupy_stand_in
+
+    from ascd.matrix.device.cuda import compiled
+
+    cupy_stand_in.install(monkeypatch)
     monkeypatch.setattr("ascd.matrix.costs.DEVICE_SMALL", 0)
+    compiled.cache_clear()
+    yield
+    compiled.cache_clear()
 
 
 @pytest.fixture

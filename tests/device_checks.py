@@ -1,7 +1,6 @@
 """What is held of data on a device, whatever the device is: ``put`` brings a NumPy array there.
 
-The ordinary tests run these with array_api_strict, NumPy and torch on the host; ``tests/gpu`` with CuPy and torch on a
-GPU.
+The ordinary tests run these with NumPy in the place of CuPy; ``tests/gpu`` with CuPy and torch on a GPU.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ SHAPES = ((41, 23), (2100, 36), (64, 1200))
 
 
 def design_of(array):
-    """The path of a device, also for arrays of the host."""
+    """The array as a matrix where it is."""
     return DeviceDense(array)
 
 

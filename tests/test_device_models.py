@@ -6,14 +6,14 @@ import sys
 
 import numpy as np
 import pytest
+from cupy_stand_in import on_gpu
 from device_checks import check_case, design_of
 from problems import CASES
-from strict_device import on_device
 
 import ascd
 from ascd.matrix.device.matrices import DeviceDense
 
-pytestmark = pytest.mark.usefixtures("nothing_is_small")
+pytestmark = pytest.mark.usefixtures("without_gpu")
 
 
 @pytest.mark.parametrize(("number", "name"), [*enumerate(name for name in CASES if "scaled" not in name)])
@@ -24,12 +24,12 @@ def test_large_models_stay_there(interpreted, number, name, monkeypatch):
     monkeypatch.setattr("ascd.solver.tuning.LARGEST_FETCHED", 0)
     monkeypatch.setattr("ascd.solver.tuning.GRAM_FLOOR", room)
     monkeypatch.setattr(DeviceDense, "products_room", room)
-    check_case(CASES[name], on_device, np.float64, intercept=True)
+    check_case(CASES[name], on_gpu, np.float64, intercept=True)
 
 
 def gram_of(A, intercept=True):
     """Products of all columns of A but the first, short ones, joined in two steps; and what they are."""
-    source, weight = DeviceDense(on_device(A)), np.linspace(0.5, 1.5, len(A))
+    source, weight = DeviceDense(on_gpu(A)), np.linspace(0.5, 1.5, len(A))
     means = np.average(A, axis=0, weights=weight)
     gram, every = source.kept_products(intercept, 1e-12), np.arange(1, A.shape[1])
     gram.admit(every[::2], weight, means)
@@ -51,7 +51,7 @@ def test_short_products_are_near_and_widen(intercept):
     lengths = np.sqrt(np.diag(expected))
     vector = rng.standard_normal(11) / np.where(lengths > 0.0, lengths, 1.0)
     error = np.abs(gram.times(vector) - expected @ vector)
-    assert np.all(error <= 1e-5 * lengths)
+    assert np.all(error <= 1e-4 * lengths * np.sum(lengths * np.abs(vector)))
     assert np.any(error > 1e-13 * lengths)  # they are short
     vector[held] = 0.0
     np.testing.assert_allclose(gram.times_exactly(vector), expected @ vector, rtol=1e-9, atol=1e-12)
@@ -82,7 +82,7 @@ def test_products_become_exact_where_short_ones_do_not_do(compiled_sweeps, nearn
     kept, make = [], DeviceDense.kept_products
     monkeypatch.setattr(DeviceDense, "kept_products", lambda *given: kept.append(make(*given)) or kept[-1])
     penalty = ascd.L1(1e-3)
-    found = ascd.solve(ascd.Problem(design_of(on_device(A)), b, penalty=penalty), tol=1e-8)
+    found = ascd.solve(ascd.Problem(design_of(on_gpu(A)), b, penalty=penalty), tol=1e-8)
     expected = ascd.solve(ascd.Problem(A, b, penalty=penalty), tol=1e-10)
     assert found.converged
     assert found.objective - expected.objective <= found.gap + 1e-9 * expected.zero_objective
@@ -98,7 +98,7 @@ def test_models_of_columns_that_have_much_in_common_come_to_the_host(interpreted
     A = rng.standard_normal((60, 1)) + rng.standard_normal((60, 40)) / 10.0
     b = A[:, :5] @ rng.standard_normal(5) + 0.1 * rng.standard_normal(60)
     penalty = ascd.L1(1e-3 * np.abs(A.T @ b).max())
-    found = ascd.solve(ascd.Problem(design_of(on_device(A)), b, penalty=penalty), tol=1e-10)
+    found = ascd.solve(ascd.Problem(design_of(on_gpu(A)), b, penalty=penalty), tol=1e-10)
     assert asked
     assert found.converged
     expected = ascd.solve(ascd.Problem(A, b, penalty=penalty), tol=1e-12)
@@ -128,7 +128,7 @@ def test_ctrl_c_inside_a_model_states_the_point_that_is_returned(interpreted, ho
     name = "ascd.solver.device.largest_violation" if host == 0 else "ascd.solver.models.sweep_gram"
     module, _, function = name.rpartition(".")
     monkeypatch.setattr(name, interrupting(getattr(sys.modules[module], function)))
-    problem = ascd.Problem(design_of(on_device(A)), b, penalty=ascd.L1(20.0))
+    problem = ascd.Problem(design_of(on_gpu(A)), b, penalty=ascd.L1(20.0))
     found = ascd.solve(problem, x0=start, tol=1e-12)
     on_host = ascd.Problem(A, b, penalty=ascd.L1(20.0))
     assert found.objective == pytest.approx(on_host.objective(found.x), rel=1e-12)

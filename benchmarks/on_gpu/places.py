@@ -1,4 +1,4 @@
-"""Where the data of ``benchmarks/gpu.py`` are made: CuPy, torch or, to try the program without a device, NumPy."""
+"""Where the data of ``benchmarks/gpu.py`` are made: by CuPy or torch."""
 
 from __future__ import annotations
 
@@ -7,37 +7,7 @@ import time
 import numpy as np
 
 
-class Place:
-    """NumPy: the program itself runs, on the host."""
-
-    name = "numpy"
-
-    def __init__(self):
-        self.xp, self.rng = np, np.random.default_rng(0)
-
-    def empty(self, shape, dtype):
-        return self.xp.empty(shape, dtype=dtype)
-
-    def normal(self, shape, dtype):
-        return self.rng.standard_normal(shape).astype(dtype)
-
-    def wait(self):
-        """For the device."""
-
-    def to_host(self, array):
-        return np.asarray(array)
-
-    def design(self, X):
-        """The path of a device, whatever X is."""
-        from ascd.matrix.device.matrices import DeviceDense
-
-        return DeviceDense(X)
-
-    def describe(self):
-        return "no device: NumPy on the host, to try the program"
-
-
-class Cupy(Place):
+class Cupy:
     name = "cupy"
 
     def __init__(self):
@@ -45,10 +15,14 @@ class Cupy(Place):
 
         self.xp, self.rng = cupy, cupy.random.default_rng(0)
 
+    def empty(self, shape, dtype):
+        return self.xp.empty(shape, dtype=dtype)
+
     def normal(self, shape, dtype):
         return self.rng.standard_normal(shape, dtype=dtype)
 
     def wait(self):
+        """For the device."""
         self.xp.cuda.Device().synchronize()
 
     def to_host(self, array):
@@ -59,37 +33,35 @@ class Cupy(Place):
         return f"{known['name'].decode()}, CuPy {self.xp.__version__}"
 
 
-class Torch(Place):
+class Torch:
     name = "torch"
 
     def __init__(self):
         import torch
 
-        self.xp, self.device = torch, "cuda" if torch.cuda.is_available() else "cpu"
+        self.xp = torch
         torch.manual_seed(0)
 
     def empty(self, shape, dtype):
-        return self.xp.empty(shape, dtype=self._type(dtype), device=self.device)
+        return self.xp.empty(shape, dtype=self._type(dtype), device="cuda")
 
     def normal(self, shape, dtype):
-        return self.xp.randn(shape, dtype=self._type(dtype), device=self.device)
+        return self.xp.randn(shape, dtype=self._type(dtype), device="cuda")
 
     def wait(self):
-        if self.device == "cuda":
-            self.xp.cuda.synchronize()
+        self.xp.cuda.synchronize()
 
     def to_host(self, array):
         return array.cpu().numpy()
 
     def describe(self):
-        name = self.xp.cuda.get_device_name() if self.device == "cuda" else "no device: torch on the host"
-        return f"{name}, torch {self.xp.__version__}"
+        return f"{self.xp.cuda.get_device_name()}, torch {self.xp.__version__}"
 
     def _type(self, dtype):
         return self.xp.float32 if dtype == np.float32 else self.xp.float64
 
 
-PLACES = {"cupy": Cupy, "torch": Torch, "numpy": Place}
+PLACES = {"cupy": Cupy, "torch": Torch}
 
 
 def find_place(name):
@@ -101,9 +73,15 @@ def find_place(name):
         except Exception as error:
             print(f"{known}: {type(error).__name__}: {error}", flush=True)
         else:
-            if name or known == "numpy" or getattr(place, "device", "cuda") == "cuda":
-                return place
+            return place
     raise SystemExit("no library with a device was found")
+
+
+def design(X):
+    """The matrix where it is."""
+    from ascd.matrix.device.matrices import DeviceDense
+
+    return DeviceDense(X)
 
 
 def make_data(place, samples, features, dtype, true=500, rho=0.5, block=20, rows=False):
@@ -119,7 +97,7 @@ def make_data(place, samples, features, dtype, true=500, rho=0.5, block=20, rows
     rng = np.random.default_rng(1)
     where = np.sort(rng.permutation(features)[: min(true, features // 4)])
     y = np.zeros(samples)
-    place.design(XT.T).add(where, rng.standard_normal(where.size), y)
+    design(XT.T).add(where, rng.standard_normal(where.size), y)
     y += rng.standard_normal(samples) * y.std() / 3
     if rows:
         return place.xp.asarray(XT.T, order="C") if place.name != "torch" else XT.T.contiguous(), y

@@ -5,21 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from ascd.matrix.device.gram import Short, Wide, multiply
-from on_gpu.places import seconds_of
+from on_gpu.places import design, seconds_of
 
 
 def compare(place, X, count):
     """Seconds of both, the largest difference of short products from exact ones as a share of the diagonal."""
-    source = place.design(X)
+    source = design(X)
     columns, ones = np.arange(0, X.shape[1], max(1, X.shape[1] // count))[:count], np.ones(X.shape[0])
     lengths = np.ones(X.shape[1])
     lengths[columns] = np.sqrt(source.squares(ones, columns) / X.shape[0])
-    exact, wide = seconds_of(place, lambda: multiply(Wide(source.chunks, columns, ones, None)), 2)
+    exact, wide = seconds_of(place, lambda: multiply(Wide(source.passes, columns, ones, None)), 2)
     scale = np.outer(lengths[columns], lengths[columns])[:200, :200]
-    expected = place.to_host(wide[:200, :200]) / scale
+    expected = wide[:200, :200].get() / scale
     del wide
-    short, found = seconds_of(
-        place, lambda: multiply(Short(source.chunks, columns, ones, None, lengths, source.passes)), 2
-    )
-    away = np.abs(place.to_host(found[:200, :200]) - expected).max() / X.shape[0]
+    short, found = seconds_of(place, lambda: multiply(Short(source.passes, columns, ones, None, lengths)), 2)
+    away = np.abs(found[:200, :200].get() - expected).max() / X.shape[0]
     return exact, short, float(away)

@@ -5,6 +5,7 @@ Nothing is imported here: an array that came from a library says that the librar
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,11 @@ import numpy as np
 def library_of(array: Any) -> str:
     """The package that an array's type comes from."""
     return type(array).__module__.partition(".")[0]
+
+
+def namespace_of(array: Any) -> Any:
+    """The array's namespace; the library's own module, where an array does not name one."""
+    return array.__array_namespace__() if hasattr(array, "__array_namespace__") else sys.modules[library_of(array)]
 
 
 def is_on_device(array: Any) -> bool:
@@ -30,6 +36,13 @@ def is_on_device(array: Any) -> bool:
     return bool(array.device != array.__array_namespace__().empty(0).device)
 
 
+def is_on_gpu(array: Any) -> bool:
+    """Is this a dense array in the memory of a GPU that CuPy reads?"""
+    if not is_on_device(array):
+        return False
+    return library_of(array) == "cupy" or (hasattr(array, "__dlpack_device__") and array.__dlpack_device__()[0] == 2)
+
+
 def fetched(array: Any) -> np.ndarray[Any, Any]:
     """An array of any namespace as NumPy's."""
     if hasattr(array, "get") and library_of(array) == "cupy":  # CuPy's arrays never become NumPy's by themselves
@@ -44,3 +57,11 @@ def fetched(array: Any) -> np.ndarray[Any, Any]:
 def to_host(array: Any) -> Any:
     """The same values in the host's memory, where they are not; anything else as it is."""
     return fetched(array) if is_on_device(array) else array
+
+
+def put_beside(array: Any, values: Any) -> Any:
+    """Values of the host on the device of an array, in its library."""
+    if library_of(array) == "cupy":  # whose functions take no device: there is a current one
+        with array.device:
+            return namespace_of(array).asarray(np.ascontiguousarray(values))
+    return namespace_of(array).asarray(np.array(values), device=array.device)

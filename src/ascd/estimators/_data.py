@@ -30,6 +30,7 @@ from sklearn.utils import _array_api, check_array, check_consistent_length
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import _check_sample_weight, _check_y, column_or_1d, validate_data
 
+from ascd._core import devices
 from ascd._core.checks import Array, as_finite_vector, check_places, refuse_masks
 from ascd._core.devices import is_on_device, to_host
 from ascd.estimators._parameters import documented
@@ -39,7 +40,6 @@ from ascd.matrix.cached import Remote
 from ascd.matrix.chunked import InTurn, chunked
 from ascd.matrix.columns import support
 from ascd.matrix.dense import Dense, LocalDense
-from ascd.matrix.device.arrays import space_of
 from ascd.matrix.on_dask import check_chunk, check_collection, computed, is_frame, known_widths
 from ascd.matrix.open import (
     brought_if_small,
@@ -132,9 +132,7 @@ def put_beside(X: Any, values: Any) -> Any:
     """Return host values on the device of X; as they are where X is on the host, or where they are text."""
     if not is_there(X) or np.asarray(values).dtype.kind not in "fiub":
         return values
-    space = space_of(X.data if is_sparse_on_device(X) else X)
-    with space.here():
-        return space.put(np.ascontiguousarray(values))
+    return devices.put_beside(X.data if is_sparse_on_device(X) else X, values)
 
 
 def check_namespace(X: Any, estimator: Any, method: str) -> None:
@@ -146,7 +144,7 @@ def check_namespace(X: Any, estimator: Any, method: str) -> None:
 def namespace_of(array: Any) -> Any:
     """Return the functions for this array: NumPy's unless the dispatch is on or the array is on a device."""
     if is_on_device(array) and not get_config()["array_api_dispatch"]:
-        return space_of(array).xp
+        return devices.namespace_of(array)
     return _array_api.get_namespace(array)[0]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array, as_design, as_matrix, check_shape, check_sparse, unlocked
-from ascd._core.devices import is_on_device, library_of, to_host
+from ascd._core.devices import is_on_device, is_on_gpu, library_of, to_host
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix
 from ascd.matrix.dense import Dense, LocalDense
@@ -26,8 +26,8 @@ def open_design(A: Any) -> Matrix:
 
     A ``Matrix`` is taken as it is, and what opens as one (``as_design``) is opened; the chunks of Dask's collections
     are opened where they are.  Small data are converted to column-major float64, for which everything is compiled
-    already; data of more than ``costs.SMALL_DATA`` entries are read in place where they can be.  Arrays on a device
-    stay there, unless they are small.
+    already; data of more than ``costs.SMALL_DATA`` entries are read in place where they can be.  Arrays on a GPU stay
+    there, unless they are small; those on other devices are copied to the host.
     """
     if type(A) is np.ndarray and A.dtype == np.float64 and A.flags.f_contiguous and A.flags.writeable:
         check_shape(A.shape)
@@ -87,8 +87,8 @@ def is_sparse_on_device(A: Any) -> bool:
 
 
 def brought_if_small(A: Any) -> Any:
-    """Return an array on a device with few entries on the host; anything else as it is."""
-    return to_host(A) if is_on_device(A) and math.prod(A.shape) < costs.DEVICE_SMALL else A
+    """Return an array with few entries, or on a device that is no GPU of CuPy's, on the host; others as they are."""
+    return to_host(A) if is_on_device(A) and (math.prod(A.shape) < costs.DEVICE_SMALL or not is_on_gpu(A)) else A
 
 
 def is_read_in_place(A: Any) -> bool:

@@ -1,1 +1,1 @@
-"""Data on a device: arrays of CuPy, torch or another namespace of the array API standard, read where they are."""
+"""Data on a GPU: arrays and sparse matrices of CuPy, and arrays of other libraries on the same memory."""

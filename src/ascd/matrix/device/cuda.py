@@ -1,9 +1,10 @@
-"""CUDA kernels of our own, for CuPy's arrays and torch's tensors: passes, short columns, steps with momentum.
+"""CUDA kernels of our own: passes, short columns, steps with momentum.
 
-The libraries multiply arrays of one type only: float32 data would have to be converted to float64 a tile at a time,
-which reads and writes five times as much as a pass needs.  These kernels read each entry once, as it is, and multiply
-and sum in float64.  Where there is no compiler for them (another device, an older torch), or entries do not lie
-together, passes are those of the library (``arrays.LibraryPasses``).
+Libraries multiply arrays of one type only: float32 data would have to be converted to float64 a tile at a time, which
+reads and writes five times as much as a pass needs.  These kernels read each entry once, as it is, and multiply and sum
+in float64.  Entries of float32 (or of fewer digits) are float64 numbers too, so what is summed is what a host would
+sum, and rounding errors are those of float64: (d + 8)·2⁻⁵³·‖a_j‖‖v‖ for any order of summation, as certificates count
+them.
 
 Memory is a number of *lines*, each of ``length`` entries that lie together: columns where the array is column-major,
 rows where it is row-major.  Two kernels make all passes:
@@ -21,21 +22,17 @@ are read at once (1 where they are not aligned).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.devices import library_of
 from ascd.matrix import costs
 from ascd.matrix.base import Advanced, Bends
-from ascd.matrix.device.arrays import LibraryPasses, Space, item_size, strides_of
+from ascd.matrix.device.arrays import TYPES, Gpu
 from ascd.matrix.sparse import LARGEST_SHORT
-
-#: Types of entries, by the end of their name, in CUDA's words.
-TYPES = {"float64": "double", "float32": "float", "uint8": "unsigned char", "int8": "signed char", "bool": "bool"}
 
 #: As in the source below: lines a block takes at a time, entries of a tile, threads; vectors whose tiles fit together.
 CUDA_LINES, CUDA_TILE, CUDA_THREADS, CUDA_VECTORS = 32, 2048, 256, 3
@@ -44,8 +41,6 @@ CUDA_LINES, CUDA_TILE, CUDA_THREADS, CUDA_VECTORS = 32, 2048, 256, 3
 CUDA_BLOCKS, CUDA_GROUPS, CUDA_FEWEST, CUDA_PICKED, CUDA_MOST_BLOCKS = 4000, 16, 64, 0.25, 65_535
 #: Entries of 16 bits that lines of them begin at multiples of: products of others take five times as long.
 CUDA_ALIGNED = 64
-
-Launch = Callable[[tuple[int, int], list[Any]], None]
 
 PASS_SOURCE = r"""
 #define NOUT (NV + 2 * SQ + WT)
@@ -257,88 +252,99 @@ class Lines(NamedTuple):
     are_columns: bool
 
 
-class CudaKernel(NamedTuple):
-    """A kernel and what is compiled into it, as (name, value) pairs."""
-
-    name: str
-    source: str
-    defined: tuple[tuple[str, Any], ...]
-
-    @property
-    def text(self) -> str:
-        return "".join(f"#define {name} {value}\n" for name, value in self.defined) + self.source
-
-
-def passes_of(chunks: LibraryPasses) -> Any:
-    """Return kernels where there are some for this array, and the library's passes elsewhere."""
-    lines, type_name = lines_of(chunks.values), TYPES.get(str(chunks.values.dtype).rpartition(".")[2])
-    compile_kernel = COMPILERS.get(library_of(chunks.values))
-    is_cuda = "cuda" in str(getattr(chunks.values, "device", "")).lower()
-    if lines is None or type_name is None or compile_kernel is None or not is_cuda:
-        return chunks
-    try:
-        return KernelPasses(chunks, lines, type_name, compile_kernel)
-    except Exception as error:  # no compiler here: whatever it lacks, the library needs none
-        chunks.reason = f"{type(error).__name__}: {error}"
-        return chunks
+def lines_of(values: Any) -> Lines:
+    """Return how the entries of a CuPy array lie."""
+    d, n = (int(size) for size in values.shape)
+    size = int(values.itemsize)
+    across, along = (int(stride) // size for stride in values.strides)
+    if along == 1 and (across >= n or d == 1):
+        stride, count, length, are_columns = across if d > 1 else n, d, n, False
+    else:
+        stride, count, length, are_columns = along if n > 1 else d, n, d, True
+    if max(d, n, stride) > LARGEST_SHORT or length > CUDA_TILE * CUDA_MOST_BLOCKS:
+        raise ValueError(f"A of shape {d} × {n} is too long for kernels on a GPU; fit it in parts, or on the host")
+    width = min(4, 16 // size)
+    is_aligned = stride % width == 0 and int(values.data.ptr) % (width * size) == 0
+    return Lines(count, length, stride, width if is_aligned else 1, are_columns)
 
 
-class KernelPasses:
-    """The passes of ``LibraryPasses``, each a launch and a small sum."""
+@cache
+def compiled(name: str, source: str, defined: tuple[tuple[str, Any], ...]) -> Callable[..., None]:
+    """Return a function that launches a kernel with these names and values compiled in."""
+    import cupy
 
-    def __init__(self, chunks: LibraryPasses, lines: Lines, type_name: str, compile_kernel: Any) -> None:
-        self.chunks, self.lines, self.type, self.compile = chunks, lines, type_name, compile_kernel
-        self.space: Space = chunks.space
-        self.nothing = self.space.put(np.zeros(1, dtype=np.int32))
-        self._kernel("along", 1, False, False, False, False, lines.width)
+    made = cupy.RawKernel("".join(f"#define {word} {value}\n" for word, value in defined) + source, name)
+
+    def launch(grid: tuple[int, int], *arguments: Any) -> None:
+        made(grid, (CUDA_THREADS,), tuple(np.int32(one) if isinstance(one, int) else one for one in arguments))
+
+    return launch
+
+
+class Passes:
+    """Passes over a dense array on a GPU, each a launch and a small sum, and its entries in float64, tile by tile.
+
+    ``most`` is how many entries a tile has, so that it and what is computed from it take ``costs.DEVICE_SHARE`` of the
+    data at most.
+    """
+
+    def __init__(self, values: Any, gpu: Gpu) -> None:
+        self.values, self.gpu, self.lines, self.type = values, gpu, lines_of(values), TYPES[str(values.dtype)]
+        self.d, self.n = values.shape
+        room = min(costs.DEVICE_BLOCK, max(costs.DEVICE_FLOOR, costs.DEVICE_SHARE * values.nbytes))
+        self.most = int(room // costs.DEVICE_ENTRY)
+        self.nothing = gpu.put(np.zeros(1, dtype=np.int32))
+
+    # ---- kernels
 
     def column_stats(self, weight: Any | None, vectors: Any) -> Any:
+        """Return rows of sums by column: products with vectors (one a row), Σa, Σa², and Σ s·a² with weights s."""
         first = vectors[: CUDA_VECTORS - (weight is not None), :]
         found = self._sums(first, weight, squares=True)
         if vectors.shape[0] == first.shape[0]:
             return found
         others = self.dots(None, vectors[first.shape[0] :, :])
         count = first.shape[0]
-        return self.space.join([found[:count, :], others, found[count:, :]])
+        return self.gpu.xp.concatenate([found[:count, :], others, found[count:, :]])
 
     def squares(self, weight: Any, columns: Array) -> Any:
-        return self._sums(self.space.zeros((0, self.chunks.d)), weight, squares=False, columns=columns)[0, :]
+        """Return Σ s·a² of the columns."""
+        return self._sums(self.gpu.xp.zeros((0, self.d)), weight, squares=False, columns=columns)[0, :]
 
     def dots(self, columns: Array | None, vectors: Any) -> Any:
+        """Return products of the columns (all) with the vectors, one a row."""
         found = [
             self._sums(vectors[start : start + CUDA_VECTORS, :], None, squares=False, columns=columns)
             for start in range(0, vectors.shape[0], CUDA_VECTORS)
         ]
-        return found[0] if len(found) == 1 else self.space.join(found)
+        return found[0] if len(found) == 1 else self.gpu.xp.concatenate(found)
 
-    def add(self, columns: Array | None, factors: Any) -> Any:
+    def add(self, columns: Array | None, factors: Array) -> Any:
+        """Return Σ_i factors_i·a_columns_i."""
         if columns is not None and columns.size == 0:
-            return self.space.zeros((self.chunks.d,))
+            return self.gpu.xp.zeros(self.d)
+        if not self.lines.are_columns and columns is not None and columns.size > CUDA_PICKED * self.n:
+            whole = np.zeros(self.n)
+            whole[columns] = factors
+            columns, factors = None, whole
+        rows = self.gpu.put_floats(factors[None, :])
         if self.lines.are_columns:
-            return self._across(factors[None, :], None, False, self._as_list(columns), None)[0, :]
-        if columns is not None and columns.size > CUDA_PICKED * self.chunks.n:
-            return self.add(None, self._spread(factors, columns))
-        return self._along(factors[None, :], None, False, None, self._as_list(columns))[0, :]
+            return self._across(rows, None, False, self._as_list(columns), None)[0, :]
+        return self._along(rows, None, False, None, self._as_list(columns))[0, :]
 
     def _sums(self, vectors: Any, weight: Any | None, squares: bool, columns: Array | None = None) -> Any:
         """Sums over the samples for these columns (all)."""
         if columns is not None and columns.size == 0:
-            return self.space.zeros((vectors.shape[0] + 2 * squares + (weight is not None), 0))
+            return self.gpu.xp.zeros((vectors.shape[0] + 2 * squares + (weight is not None), 0))
         if self.lines.are_columns:
             return self._along(vectors, weight, squares, self._as_list(columns), None)
-        if columns is not None and columns.size > CUDA_PICKED * self.chunks.n:
+        if columns is not None and columns.size > CUDA_PICKED * self.n:
             everything = self._across(vectors, weight, squares, None, None)
-            return self.space.take(everything, self.space.put(np.asarray(columns, dtype=np.int64)), axis=1)
+            return self.gpu.xp.take(everything, self.gpu.put_places(columns), axis=1)
         return self._across(vectors, weight, squares, None, self._as_list(columns))
 
     def _as_list(self, columns: Array | None) -> Any | None:
-        return None if columns is None else self.space.put(np.ascontiguousarray(columns, dtype=np.int32))
-
-    def _spread(self, factors: Any, columns: Array) -> Any:
-        """A vector of n entries with the factors at these places."""
-        out = np.zeros(self.chunks.n)
-        out[columns] = self.space.fetch(factors)
-        return self.space.put(out)
+        return None if columns is None else self.gpu.put(np.ascontiguousarray(columns, dtype=np.int32))
 
     def _along(self, vectors: Any, weight: Any | None, squares: bool, lines: Any | None, places: Any | None) -> Any:
         count, length = self._sizes(lines, places)
@@ -354,7 +360,7 @@ class KernelPasses:
         blocks = -(-length // (CUDA_THREADS * width))
         sums = int(vectors.shape[0]) + 2 * squares + (weight is not None)
         # sums of parts are added up later
-        room = self.chunks.most * costs.DEVICE_ENTRY // (8 * max(1, sums) * length)
+        room = self.most * costs.DEVICE_ENTRY // (8 * max(1, sums) * length)
         parts = max(1, min(-(-CUDA_BLOCKS // blocks), -(-count // CUDA_FEWEST), room))
         span = -(-count // parts)
         parts = -(-count // span)
@@ -370,127 +376,83 @@ class KernelPasses:
         lines: Any | None, places: Any | None, step: int, shape: tuple[int, int],
     ) -> Any:  # fmt: skip
         """Sums by parts, added up."""
-        space, (count, length), vector_count = self.space, self._sizes(lines, places), int(vectors.shape[0])
-        rows = vectors if weight is None else space.join([vectors, weight[None, :]])
-        out = space.zeros((shape[0], vector_count + 2 * squares + (weight is not None), shape[1]))
+        xp, (count, length), vector_count = self.gpu.xp, self._sizes(lines, places), int(vectors.shape[0])
+        rows = vectors if weight is None else xp.concatenate([vectors, weight[None, :]])
+        out = xp.zeros((shape[0], vector_count + 2 * squares + (weight is not None), shape[1]))
         here, there = (self.nothing if one is None else one for one in (lines, places))
-        choices = (squares, weight is not None, lines is not None, places is not None)
-        kernel = self._kernel(name, vector_count, *choices, width)
-        kernel(grid, [self.chunks.values, self.lines.stride, here, count, there, length, rows, step, out])
-        return out[0, :, :] if shape[0] == 1 else space.xp.sum(out, axis=0)
+        choices = (vector_count, squares, weight is not None, lines is not None, places is not None, width)
+        words = ("NV", "SQ", "WT", "LISTED", "PICKED", "WIDTH")
+        defined = (("T", self.type), *zip(words, map(int, choices), strict=True))
+        launch = compiled(name, PASS_SOURCE, defined)
+        launch(grid, self.values, self.lines.stride, here, count, there, length, rows, step, out)
+        return out[0, :, :] if shape[0] == 1 else out.sum(axis=0)
 
-    def _kernel(self, name: str, *numbers: Any) -> Launch:
-        names = ("NV", "SQ", "WT", "LISTED", "PICKED", "WIDTH")
-        defined = [(one, int(number)) for one, number in zip(names, numbers, strict=True)]
-        return self.compiled(name, PASS_SOURCE, ("T", self.type), *defined)
+    # ---- tiles
 
-    def compiled(self, name: str, source: str, *defined: tuple[str, Any]) -> Launch:
-        """Return a kernel with these names and values compiled in."""
-        launch: Launch = self.compile(CudaKernel(name, source, defined), str(self.space.device))
-        return launch
+    def tiles(self, columns: Array | None) -> Iterator[tuple[slice, slice, Any]]:
+        """Yield rows, places among the columns, and these entries in float64: as many at a time as lie together."""
+        count = self.n if columns is None else columns.size
+        if self.lines.are_columns:
+            tall = min(self.d, self.most)
+            wide = max(1, min(count, self.most // tall))
+        else:
+            wide = max(1, min(count, self.most))
+            tall = max(1, min(self.d, self.most // wide))
+        for first in range(0, count, wide):
+            there = slice(first, min(first + wide, count))
+            places = there if columns is None else self.gpu.put_places(columns[there])
+            for top in range(0, self.d, tall):
+                rows = slice(top, min(top + tall, self.d))
+                yield rows, there, self.tile(rows, places)
 
+    def tile(self, rows: slice, columns: Any) -> Any:
+        """Return some rows of some columns in float64; columns are a slice or places on the GPU."""
+        if isinstance(columns, slice):
+            part = self.values[rows, columns]
+        elif self.lines.are_columns:  # which stay together
+            part = self.gpu.xp.take(self.values.T[:, rows], columns, axis=0).T
+        else:
+            part = self.gpu.xp.take(self.values[rows, :], columns, axis=1)
+        return part.astype(np.float64, copy=False)
 
-def lines_of(values: Any) -> Lines | None:
-    """Return how the entries lie; None where neither rows nor columns lie together."""
-    d, n = (int(size) for size in values.shape)
-    strides = strides_of(values)
-    if strides is None or max(d, n, *strides) > LARGEST_SHORT:
-        return None
-    across, along = strides
-    if along == 1 and (across >= n or d == 1):
-        stride, count, length, are_columns = across if d > 1 else n, d, n, False
-    elif across == 1 and (along >= d or n == 1):
-        stride, count, length, are_columns = along if n > 1 else d, n, d, True
-    else:
-        return None
-    if length > CUDA_TILE * CUDA_MOST_BLOCKS:
-        return None
-    size = item_size(values)
-    width = min(4, 16 // size)
-    is_aligned = stride % width == 0 and address_of(values) % (width * size) == 0
-    return Lines(count, length, stride, width if is_aligned else 1, are_columns)
+    def halves(self, columns: Array, root: Any, means: Any | None, shares: Any) -> Callable[[slice], Any]:
+        """Return what gathers rows of these columns as 16-bit numbers: (a_ij − mean_j)·root_i·share_j."""
+        lines, listed = self.lines, self._as_list(columns)
+        defined = ("T", self.type), ("COLUMNS", int(lines.are_columns)), ("CENTRED", int(means is not None))
+        launch = compiled("halves", HALVES_SOURCE, defined)
 
+        def gather(rows: slice) -> Any:
+            span = rows.stop - rows.start
+            number, length = (columns.size, span) if lines.are_columns else (span, columns.size)
+            pitch = -(-length // CUDA_ALIGNED) * CUDA_ALIGNED
+            out = self.gpu.xp.empty((number, pitch), dtype=np.float16)
+            grid = -(-length // CUDA_THREADS), min(number, CUDA_BLOCKS)
+            launch(
+                grid, self.values, lines.stride, listed, columns.size, rows.start, span, root,
+                shares if means is None else means, shares, pitch, out,
+            )  # fmt: skip
+            found = out[:, :length]
+            return found.T if lines.are_columns else found
 
-def address_of(values: Any) -> int:
-    """Return where the entries begin in memory."""
-    if hasattr(values, "data_ptr"):
-        return int(values.data_ptr())
-    memory = getattr(values, "data", None)
-    return int(getattr(memory, "ptr", 1))
-
-
-@cache
-def compiled_by_cupy(kernel: CudaKernel, device: str) -> Launch:
-    """Return the kernel, compiled by CuPy."""
-    import cupy
-
-    made = cupy.RawKernel(kernel.text, kernel.name)
-    made.compile()
-
-    def launch(grid: tuple[int, int], arguments: list[Any]) -> None:
-        made(grid, (CUDA_THREADS,), tuple(np.int32(one) if isinstance(one, int) else one for one in arguments))
-
-    return launch
-
-
-@cache
-def compiled_by_torch(kernel: CudaKernel, device: str) -> Launch:
-    """Return the kernel, compiled by torch."""
-    import torch
-
-    made = torch.cuda._compile_kernel(kernel.text, kernel.name)
-
-    def launch(grid: tuple[int, int], arguments: list[Any]) -> None:
-        made(grid=(*grid, 1), block=(CUDA_THREADS, 1, 1), args=arguments)
-
-    return launch
-
-
-COMPILERS = {"cupy": compiled_by_cupy, "torch": compiled_by_torch}
-
-
-def halves_of(passes: Any, columns: Array, root: Any, means: Any | None, shares: Any) -> Callable[[slice], Any] | None:
-    """Return what gathers rows of these columns as 16-bit numbers; None where there are no kernels, or no such type."""
-    if not isinstance(passes, KernelPasses) or passes.space.half is None:
-        return None
-    space, lines, half = passes.space, passes.lines, passes.space.half
-    defined = ("T", passes.type), ("COLUMNS", int(lines.are_columns)), ("CENTRED", int(means is not None))
-    launch = passes.compiled("halves", HALVES_SOURCE, *defined)
-    listed = space.put(np.ascontiguousarray(columns, dtype=np.int32))
-
-    def gather(rows: slice) -> Any:
-        span = rows.stop - rows.start
-        number, length = (columns.size, span) if lines.are_columns else (span, columns.size)
-        pitch = -(-length // CUDA_ALIGNED) * CUDA_ALIGNED
-        out = space.empty((number, pitch), half)
-        grid = -(-length // CUDA_THREADS), min(number, CUDA_BLOCKS)
-        launch(grid, [
-            passes.chunks.values, lines.stride, listed, columns.size, rows.start, span, root,
-            shares if means is None else means, shares, pitch, out,
-        ])  # fmt: skip
-        found = out[:, :length]
-        return found.T if lines.are_columns else found
-
-    return gather
+        return gather
 
 
 def advance(
     gram: Any, x: Array, gradient: Array, scale: Array, bends: Bends, bound: float, count: int
 ) -> Advanced | None:
-    """Return where ``count`` proximal steps with momentum lead from x; None where there are no kernels."""
-    passes, space, size = gram.source.passes, gram.space, x.size
-    if not isinstance(passes, KernelPasses) or size == 0:
+    """Return where ``count`` proximal steps with momentum lead from x; None where that is not finite."""
+    gpu, size, lengths = gram.gpu, x.size, gram.own_lengths
+    if size == 0:
         return None
-    lengths = gram.own_lengths
     rows = np.stack([x, gradient, x, gradient, x, scale, lengths, *bends])
     unit = float(np.max(np.abs(gradient) * lengths / (bound * scale))) or 1.0  # short numbers do not reach far
-    launch = passes.compiled("momentum", MOMENTUM_SOURCE, ("S", "double" if gram.is_exact else "float"))
-    with space.here():
-        there, state = space.put(rows), space.put(np.array([bound, 1.0, 0.0, unit]))
-        change, curved = (space.empty((size,), gram.kind) for _ in range(2))
-        launch((1, 1), [size, 1, there, curved, change, state])
+    launch = compiled("momentum", MOMENTUM_SOURCE, (("S", "double" if gram.is_exact else "float"),))
+    with gpu.here():
+        there, state = gpu.put(rows), gpu.put(np.array([bound, 1.0, 0.0, unit]))
+        change, curved = (gpu.xp.empty(size, dtype=gram.kind) for _ in range(2))
+        launch((1, 1), size, 1, there, curved, change, state)
         for _ in range(count):
-            space.times_into(gram.store, change, curved)
-            launch((1, 1), [size, 0, there, curved, change, state])
-        found, bend = space.fetch(there[:2, :]), float(space.fetch(state)[2])
+            gram.store.dot(change, out=curved)
+            launch((1, 1), size, 0, there, curved, change, state)
+        found, bend = gpu.fetch(there[:2, :]), float(gpu.fetch(state)[2])
     return Advanced(found[0].copy(), found[1].copy(), bend) if np.isfinite(found).all() else None

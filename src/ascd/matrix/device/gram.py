@@ -3,8 +3,7 @@
 Rows pass in tiles that fill the room beside the data; each is weighted by √H.  Products of columns with themselves are
 symmetric: strips of them are multiplied with what is to their right alone.  ``Wide`` columns are float64, and so are
 their products.  ``Short`` ones have squares of mean one and 16 bits, and are summed in float32: their products are some
-10⁻³ from the true ones, and computed twelve times as fast on an H200 (``benchmarks/gpu.py --only products``).  Where a
-library has no such products, they are float32.
+10⁻³ from the true ones, and computed twelve times as fast on an H200 (``benchmarks/gpu.py --only products``).
 
 ``DeviceGram`` keeps G = A_Wᵀ H A_W of a working set on the device, where it is multiplied and factorised: vectors of
 the length of the working set travel, G never does.  ``DeviceColumns`` has no room for it, and multiplies by two passes
@@ -20,8 +19,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd.matrix import costs
 from ascd.matrix.base import Advanced, Bends
-from ascd.matrix.device.arrays import LibraryPasses, item_size
-from ascd.matrix.device.cuda import CUDA_ALIGNED, advance, halves_of
+from ascd.matrix.device.cuda import CUDA_ALIGNED, Passes, advance
 
 
 class Wide:
@@ -29,76 +27,58 @@ class Wide:
 
     sums = "float64"
 
-    def __init__(self, chunks: LibraryPasses, columns: Array, weight: Array, means: Array | None) -> None:
-        space = chunks.space
-        self.chunks, self.count, self.space = chunks, columns.size, space
-        self.places = space.put(np.ascontiguousarray(columns, dtype=np.int64))
-        self.root = space.put(np.sqrt(weight))
-        self.means = None if means is None else space.put(means[columns])
+    def __init__(self, passes: Passes, columns: Array, weight: Array, means: Array | None) -> None:
+        gpu = passes.gpu
+        self.passes, self.count, self.gpu = passes, columns.size, gpu
+        self.places = gpu.put_places(columns)
+        self.root = gpu.put(np.sqrt(weight))
+        self.means = None if means is None else gpu.put(means[columns])
 
     @property
     def bytes(self) -> int:
         """Bytes of an entry in memory beside the data: as it came, and twice what is computed from it."""
-        return 3 * 8 + item_size(self.chunks.values)
+        return 3 * 8 + int(self.passes.values.itemsize)
 
     def rows(self, rows: slice) -> Any:
-        """Return some rows as they lie, so that what is computed lies likewise."""
-        part = self.chunks.tile(rows, self.places)
-        part = part if self.chunks.is_by_rows else part.T
+        """Return some rows, computed as they lie: what is computed lies likewise."""
+        part, are_columns = self.passes.tile(rows, self.places), self.passes.lines.are_columns
+        part = part.T if are_columns else part
         if self.means is not None:
-            part = part - self._of_columns(self.means)
-        part = self._finished(part * self._of_samples(self.root[rows]))
-        return part if self.chunks.is_by_rows else part.T
+            part = part - (self.means[:, None] if are_columns else self.means[None, :])
+        part = part * (self.root[rows][None, :] if are_columns else self.root[rows][:, None])
+        return part.T if are_columns else part
 
     def add(self, out: Any, left: Any, right: Any) -> None:
         """out += leftᵀ·right, in place: the sum is as large as G."""
         out += left.T @ right
 
-    def _finished(self, part: Any) -> Any:
-        return part
-
-    def _of_samples(self, values: Any) -> Any:
-        return values[:, None] if self.chunks.is_by_rows else values[None, :]
-
-    def _of_columns(self, values: Any) -> Any:
-        return values[None, :] if self.chunks.is_by_rows else values[:, None]
-
 
 class Short(Wide):
-    """Columns divided by their lengths as well, in the numbers that a device multiplies fastest."""
+    """Columns divided by their lengths as well, in the numbers that a GPU multiplies fastest: float16."""
 
     sums = "float32"
+    bytes = 2
 
-    def __init__(
-        self, chunks: LibraryPasses, columns: Array, weight: Array, means: Array | None, lengths: Array, passes: Any
-    ) -> None:
-        super().__init__(chunks, columns, weight, means)
-        self.shares = chunks.space.put(1.0 / lengths[columns])
-        self.at_once = halves_of(passes, columns, self.root, self.means, self.shares)
-
-    @property
-    def bytes(self) -> int:
-        return super().bytes if self.at_once is None else 2
+    def __init__(self, passes: Passes, columns: Array, weight: Array, means: Array | None, lengths: Array) -> None:
+        super().__init__(passes, columns, weight, means)
+        self.gather = passes.halves(columns, self.root, self.means, self.gpu.put(1.0 / lengths[columns]))
 
     def rows(self, rows: slice) -> Any:
-        return super().rows(rows) if self.at_once is None else self.at_once(rows)
+        return self.gather(rows)
 
     def add(self, out: Any, left: Any, right: Any) -> None:
-        self.space.add_short_products(out, left, right)
-
-    def _finished(self, part: Any) -> Any:
-        return self.space.cast(part * self._of_columns(self.shares), self.space.short)
+        self.gpu.add_half_products(out, left, right)
 
 
 def multiply(left: Wide, right: Wide | None = None) -> Any:
     """Return products of columns with others, or with each other, on the device."""
-    chunks, other = left.chunks, right or left
+    passes, other = left.passes, right or left
     pitch = -(-other.count // CUDA_ALIGNED) * CUDA_ALIGNED
-    out = left.space.zeros((left.count, pitch), left.sums)[:, : other.count]
+    out = left.gpu.xp.zeros((left.count, pitch), dtype=left.sums)[:, : other.count]
     width = left.count + (right.count if right else 0)
-    room = max(64, chunks.most * costs.DEVICE_ENTRY // (left.bytes * max(1, width)))
-    for top in range(0, chunks.d, room):
-        rows = slice(top, min(top + room, chunks.d))
+    room = max(64, passes.most * costs.DEVICE_ENTRY // (left.bytes * max(1, width)))
+    for top in range(0, passes.d, room):
+        rows = slice(top, min(top + room, passes.d))
         a = left.rows(rows)
         _add_products(left, out, a, right.rows(rows) if right else None)
     return mirrored(out) if right is None and left.count > costs.DEVICE_CUT else out
@@ -137,7 +117,7 @@ class DeviceGram:
     """
 
     def __init__(self, source: Any, intercept: bool, constant: float) -> None:
-        self.source, self.space, self.intercept, self.constant = source, source.space, intercept, constant
+        self.source, self.gpu, self.intercept, self.constant = source, source.gpu, intercept, constant
         self.position = np.full(source.shape[1], -1, dtype=np.int64)
         self.lengths, self.is_exact = np.ones(source.shape[1]), False
         self.clear()
@@ -171,7 +151,7 @@ class DeviceGram:
         places = self.position[columns]
         places = places[places >= 0]
         kept, diagonal = self.columns[places], self.diagonal[places]
-        with self.space.here():
+        with self.gpu.here():
             store = self._part(places) if places.size else None
         self.clear()
         self._hold(kept, diagonal, store)
@@ -186,8 +166,8 @@ class DeviceGram:
             self.admit(everything, weight, means)
             return
         old, size = self.columns, self.columns.size + joining.size
-        with self.space.here():
-            store = self.space.zeros((size, size), self.kind)
+        with self.gpu.here():
+            store = self.gpu.xp.zeros((size, size), dtype=self.kind)
             store[old.size :, old.size :] = self._multiply(joining, joining)
             own = self._own(store, joining, own)
             if old.size:
@@ -202,14 +182,14 @@ class DeviceGram:
         lengths = self.own_lengths
         scaled = vector * lengths
         largest = float(np.abs(scaled).max(initial=0.0)) or 1.0  # short numbers do not reach far
-        with self.space.here():
+        with self.gpu.here():
             there = self._as_store(scaled / largest)[:, None]
-            return lengths * (largest * self.space.fetch((self.store @ there)[:, 0]).astype(np.float64))
+            return lengths * (largest * self.gpu.fetch((self.store @ there)[:, 0]).astype(np.float64))
 
     def advance(
         self, x: Array, gradient: Array, scale: Array, bends: Bends, bound: float, count: int
     ) -> Advanced | None:
-        """Proximal steps with momentum on the device, where it has kernels for them."""
+        """Return where ``count`` proximal steps with momentum on the device lead; None where that is not finite."""
         return advance(self, x, gradient, scale, bends, bound, count)
 
     def times_exactly(self, vector: Array) -> Array:
@@ -224,10 +204,10 @@ class DeviceGram:
         raised = (np.where(diagonal > 0.0, diagonal * (1.0 + shift), 1.0) - own) / lengths**2
         scaled = right / lengths
         largest = float(np.abs(scaled).max(initial=0.0)) or 1.0
-        with self.space.here():
-            matrix = add_to_diagonal(self.space, self._part(free), self._as_store(raised))
-            found = self.space.cholesky_solve(matrix, self._as_store(scaled / largest)[:, None])
-            direction = None if found is None else largest * self.space.fetch(found)[:, 0].astype(np.float64) / lengths
+        with self.gpu.here():
+            matrix = add_to_diagonal(self._part(free), self._as_store(raised))
+            found = self.gpu.cholesky_solve(matrix, self._as_store(scaled / largest)[:, None])
+            direction = None if found is None else largest * self.gpu.fetch(found)[:, 0].astype(np.float64) / lengths
         return direction if direction is not None and np.isfinite(direction).all() else None
 
     def _measure(self, columns: Array) -> Array | None:
@@ -247,8 +227,8 @@ class DeviceGram:
         return multiply(self._gathered(first), None if first is second else self._gathered(second))
 
     def _gathered(self, columns: Array) -> Wide:
-        known = self.source.chunks, columns, self.weight, self.means
-        return Wide(*known) if self.is_exact else Short(*known, self.lengths, self.source.passes)
+        known = self.source.passes, columns, self.weight, self.means
+        return Wide(*known) if self.is_exact else Short(*known, self.lengths)
 
     def _own(self, store: Any, columns: Array, measured: Array | None) -> Array:
         """The diagonal of the columns that come last, put into the products.
@@ -257,7 +237,7 @@ class DeviceGram:
         does not do, holds them.
         """
         added, last = np.zeros(store.shape[0]), slice(store.shape[0] - columns.size, None)
-        own = found = self.space.fetch(diagonal_of(self.space, store))[last]
+        own = found = self.gpu.fetch(store.diagonal())[last]
         if measured is not None:
             own, added[last] = measured, measured / self.lengths[columns] ** 2 - found
         elif self.means is not None:
@@ -265,16 +245,16 @@ class DeviceGram:
             added[last] = np.where(found <= self.constant * square, square - found, 0.0)
             own = found + added[last]
         if added.any():
-            add_to_diagonal(self.space, store, self._as_store(added))
+            add_to_diagonal(store, self._as_store(added))
         return own
 
     def _as_store(self, vector: Array) -> Any:
         """Numbers on the device in the type of the products."""
-        return self.space.put(np.ascontiguousarray(vector, dtype=self.kind))
+        return self.gpu.put(np.ascontiguousarray(vector, dtype=self.kind))
 
     def _part(self, places: Array) -> Any:
-        there = self.space.put(np.ascontiguousarray(places, dtype=np.int64))
-        return self.space.take(self.space.take(self.store, there, axis=0), there, axis=1)
+        there, take = self.gpu.put_places(places), self.gpu.xp.take
+        return take(take(self.store, there, axis=0), there, axis=1)
 
     def _hold(self, columns: Array, diagonal: Array, store: Any) -> None:
         self.columns, self.diagonal, self.store = columns, diagonal, store
@@ -335,14 +315,7 @@ def varying_of(square: Array, of_mean: Array, constant: float) -> Array:
     return np.where(varying > constant * square, varying, square)
 
 
-def diagonal_of(space: Any, matrix: Any) -> Any:
-    """Return the diagonal of a square matrix."""
-    return space.xp.reshape(matrix, (-1,))[:: matrix.shape[0] + 1]
-
-
-def add_to_diagonal(space: Any, matrix: Any, values: Any) -> Any:
+def add_to_diagonal(matrix: Any, values: Any) -> Any:
     """matrix + diag(values), in place."""
-    size = matrix.shape[0]
-    flat = space.xp.reshape(matrix, (size * size,))
-    flat[:: size + 1] = flat[:: size + 1] + values
-    return space.xp.reshape(flat, (size, size))
+    matrix.ravel()[:: matrix.shape[0] + 1] += values
+    return matrix
