@@ -1,10 +1,9 @@
-"""A matrix in chunks: every partition of every problem gives the answer of the whole; what travels comes unchanged."""
+"""A matrix in chunks: every partition of every problem gives the answer of the whole."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from solving import LOSSES, make_case
 import ascd
 from ascd.matrix import costs
 from ascd.matrix.chunked import InTurn, add_carefully, chunked
-from ascd.matrix.on_dask import Coded, bytes_of, packed, unpacked
 from ascd.matrix.open import open_design
 
 pytestmark = pytest.mark.usefixtures("plain_python")
@@ -119,39 +117,3 @@ def test_numbers_that_are_not_finite_are_named(bad):
     broken[3, 4] = bad
     with pytest.raises(ValueError, match=r"A must be finite; it has 1 nan or inf"):
         ascd.Problem(cut(broken, "both"), VECTORS[0])
-
-
-# ---- what travels
-
-LABELS = np.where(RNG.random(3000) < 0.5, -1.0, 1.0)
-STRANGE = np.where(LABELS > 0.0, -0.0, 0.0)
-STRANGE[::4] = np.nan
-
-
-class Pair(NamedTuple):
-    first: Any
-    second: Any
-
-
-@pytest.mark.parametrize(
-    ("array", "bytes_a_number"),
-    [
-        (LABELS, 1),
-        (STRANGE, 1),
-        (np.array([LABELS, LABELS])[:, 1::2].copy(), 1),
-        (RNG.standard_normal(3000), 8),
-        (np.where(np.arange(3000) == 1, 0.3, LABELS), 8),  # one value that the first look does not see
-        (LABELS[:10], 8),
-        (np.arange(3000), 4),
-        (np.array([0, 2**40]), 8),
-        (np.empty(0), 8),
-    ],
-)
-def test_arrays_come_back_as_they_were(array, bytes_a_number):
-    small = packed(array, {})
-    assert bytes_of(small) <= array.size * bytes_a_number + (128 if isinstance(small, Coded) else 0)
-    found = unpacked(small)
-    assert found.dtype == array.dtype
-    np.testing.assert_array_equal(found.view(np.int64), array.view(np.int64))  # −0 is not 0
-    both = packed(Pair(array, Pair(2.0, array)), {})
-    assert both.first is both.second.second

@@ -1,10 +1,10 @@
 """Matrices that are not columns in local memory: each pass reads them where and as they are.
 
-A pass answers for all columns at once, so a few columns may cost as much as all.  ``Cached`` therefore copies columns
-that are requested in small numbers (working sets, columns that intervals leave undecided) into local memory with one
-pass, ``cache_bytes`` at most, and answers for them from there; a pass is needed for the rest alone.  Where columns are
-expensive to move (``caches_dots`` is False) only working sets are cached, never columns whose products with a vector
-are requested.
+A pass answers for all columns at once, so a few columns may cost as much as all.  ``CachedMatrix`` therefore copies
+columns that are requested in small numbers (working sets, columns that intervals leave undecided) into local memory
+with one pass, ``cache_bytes`` at most, and answers for them from there; a pass is needed for the rest alone.  Where
+columns are expensive to move (``caches_dots`` is False) only working sets are cached, never columns whose products with
+a vector are requested.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Cache(NamedTuple):
         return np.asarray(self.place[columns] >= 0)
 
 
-class Cached(Remote):
+class CachedMatrix(Remote):
     """A matrix with a cache of columns in local memory.
 
     Attributes
@@ -187,7 +187,7 @@ class Cached(Remote):
 class CachedMultiplier(Multiplier):
     """Products of columns that are cached first."""
 
-    def __init__(self, source: Cached, keeps: bool) -> None:
+    def __init__(self, source: CachedMatrix, keeps: bool) -> None:
         self.source, self.keeps = source, keeps
         self.local: Local | None = None
         self.inner: Any = None

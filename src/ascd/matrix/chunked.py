@@ -33,7 +33,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, Matrix, as_block
-from ascd.matrix.cached import Cached, Remote
+from ascd.matrix.cached import CachedMatrix, Remote
 from ascd.matrix.columns import UNIT
 from ascd.matrix.dense import Dense, Local, LocalDense
 from ascd.matrix.sparse import LocalSparse
@@ -115,18 +115,13 @@ def shape(chunk: Matrix) -> tuple[int, int]:
 
 def facts(chunk: Matrix) -> Facts:
     """Return what is known without a pass."""
-    return Facts(int(chunk.nbytes), shortest(chunk.counts), chunk.is_sparse)
+    return Facts(int(chunk.nbytes), chunk.counts, chunk.is_sparse)
 
 
 def first(chunk: Matrix, weight: Any, vectors: Array, with_products: bool) -> tuple[Any, ...]:
-    """Return facts, column_stats and, where they are wanted, moments: all that a first pass can give.
-
-    Where all weights are 1, weighted squares are the plain ones, and are left out.
-    """
-    square, plain, total, known = chunk.column_stats(weight, np.ascontiguousarray(vectors))
-    is_plain = np.ndim(weight) == 0 and weight == 1.0
-    found = moments(chunk, np.arange(chunk.shape[1]), weight, total if is_plain else None) if with_products else None
-    return facts(chunk), (square[:0] if is_plain else square, plain, total, known), found
+    """Return facts, column_stats and, where they are wanted, moments: all that a first pass can give."""
+    stats = chunk.column_stats(weight, np.ascontiguousarray(vectors))
+    return facts(chunk), tuple(stats), moments(chunk, np.arange(chunk.shape[1]), weight) if with_products else None
 
 
 def moments(chunk: Matrix, columns: Array, weight: Any, sums: Array | None = None) -> Moments:
@@ -146,7 +141,7 @@ def squares(chunk: Matrix, columns: Array, weight: Any) -> Array:
 
 
 def dots_and_worst(
-    chunk: Matrix, columns: Array, vector: Array, low: Array, high: Array, most: int
+    chunk: Matrix, columns: Array, low: Any, high: Any, most: int, vector: Array
 ) -> tuple[Array, Array, Any]:
     """Return products g, the places of columns with −g farthest outside low .. high (in column norms), and these."""
     found = chunk.dots(columns, vector)
@@ -159,10 +154,9 @@ def dots_and_worst(
 
 def linear(chunk: Matrix, columns: Array, factors: Array) -> Array:
     """Return A_columns·factors on the rows of the chunk, with a column an output where there are several."""
-    out = np.zeros((*factors.shape[1:], chunk.shape[0]))
-    for line, factor in zip(out.reshape(-1, chunk.shape[0]), factors.reshape(columns.size, -1).T, strict=True):
-        chunk.add(columns, np.ascontiguousarray(factor), line)
-    return out.T
+    out = np.zeros((chunk.shape[0], *factors.shape[1:]))
+    (chunk.add if factors.ndim == 1 else chunk.add_several)(columns, np.ascontiguousarray(factors), out)
+    return out
 
 
 def block(chunk: Matrix, columns: Array) -> Any:
@@ -232,18 +226,13 @@ def add_carefully(answers: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]
     return result, 1.01 * (error + np.where(rest != 0.0, UNIT * np.abs(result), 0.0) + len(answers) * UNIT * lost)
 
 
-def shortest(counts: Array) -> Array:
-    """Return numbers that are not negative in the shortest integers that hold them."""
-    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
-
-
 def _add_all(answers: Sequence[Array]) -> Array:
     return np.asarray(reduce(add, answers))
 
 
 def _add_facts(answers: Sequence[Facts]) -> Facts:
     nbytes, counts, is_sparse = zip(*answers, strict=True)
-    return Facts(sum(nbytes), shortest(np.asarray(np.sum(counts, axis=0, dtype=np.int64))), any(is_sparse))
+    return Facts(sum(nbytes), _add_all(counts), any(is_sparse))
 
 
 def _add_first(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
@@ -311,7 +300,7 @@ class Chunks(Remote):
 
     def _learn(self, known: Sequence[Facts]) -> None:
         nbytes, counts, is_sparse = zip(*known, strict=True)
-        self._facts = Facts(sum(nbytes), np.concatenate(counts).astype(np.int64), any(is_sparse))
+        self._facts = Facts(sum(nbytes), np.concatenate(counts), any(is_sparse))
 
     @property
     def counts(self) -> Array:
@@ -331,8 +320,7 @@ class Chunks(Remote):
         known, stats, moments = zip(*(together("first", column.answers) for column in found), strict=True)
         self._learn(known)
         self._note_moments(weight, moments[0])
-        square, *others = (np.concatenate(field, axis=-1) for field in zip(*stats, strict=True))
-        return ColumnStats(square if square.size else others[0].copy(), *others)
+        return ColumnStats(*(np.concatenate(field, axis=-1) for field in zip(*stats, strict=True)))
 
     def _note_moments(self, weight: Any, moments: Moments | None) -> None:
         """Keep moments that a pass has given."""
@@ -387,22 +375,20 @@ class Chunks(Remote):
         return out
 
     def _ask(
-        self, request: str, columns: Array | None, of_rows: OfRows = lambda _: (), by_columns: tuple[Array, ...] = (),
-        ends: tuple[Any, ...] = (),
-    ) -> list[Answers]:  # fmt: skip
+        self, request: str, columns: Array | None, of_rows: OfRows = lambda _: (), by_columns: tuple[Any, ...] = ()
+    ) -> list[Answers]:
         """One round: all row chunks of the column chunks that hold some of the columns (all chunks, if None).
 
-        A chunk gets the indices of its columns, its part of ``by_columns``, what ``of_rows`` gives for its rows, and of
-        ``ends`` the part of its columns where that is an array.
+        A chunk gets the indices of its columns, its part of ``by_columns`` where that are arrays, and what ``of_rows``
+        gives for its rows.
         """
         for_rows = [of_rows(span) for span in self.spans]
         calls, chosen = [], list(self._holding(columns))
         for column, there, here in chosen:
-            begin = () if here is None else (here, *(one[there] for one in by_columns))
-            own = tuple(one[there] if np.ndim(one) else one for one in ends)
+            begin = () if here is None else (here, *(one[there] if np.ndim(one) else one for one in by_columns))
             for row, arguments in enumerate(for_rows):
                 chunk = row * (self.column_ends.size - 1) + column
-                calls.append(Call(chunk, column, request, (*begin, *arguments, *own)))
+                calls.append(Call(chunk, column, request, (*begin, *arguments)))
         if not calls:
             return []
         answers, count = self.executor.ask(calls), len(self.spans)
@@ -482,7 +468,7 @@ class TallChunks(Chunks):
             return
         kept = weight if np.ndim(weight) == 0 else weight.copy()
         size = moments.products.nbytes + np.asarray(kept).nbytes  # weights of tall data are longer than products
-        most = min(costs.MOMENTS_KEPT, max(1, costs.PRODUCTS_KEPT // size))
+        most = min(16, max(1, (128 << 20) // size))  # for folds of a cross-validation
         self._moments = ((kept, moments), *self._moments)[:most]
 
     def _known_moments(self, columns: Array, weight: Array) -> Moments | None:
@@ -515,7 +501,7 @@ class TallChunks(Chunks):
         return together("apply", found[0].answers)
 
 
-class WideChunks(Chunks, Cached):
+class WideChunks(Chunks, CachedMatrix):
     """Chunks of many columns: columns of working sets are fetched and cached."""
 
     caches_dots = False
@@ -537,10 +523,10 @@ class WideChunks(Chunks, Cached):
             return self.dots(columns, vector)
         if cache is not None:
             out[~is_far] = cache.local.dots(cache.place[columns[~is_far]], vector)
-        at_most = costs.FEWEST_BROUGHT + int(costs.BROUGHT_SHARE * most) // (self.column_ends.size - 1)
+        at_most = 4 + int(1.5 * most) // (self.column_ends.size - 1)  # somewhat more than its share
         ends = (_one_if_equal(low[is_far]), _one_if_equal(high[is_far]), at_most)
         new, blocks, product = np.empty(0, dtype=np.int64), [], np.empty(far.size)
-        for there, answers in self._ask("dots_and_worst", far, lambda _: (vector,), ends=ends):
+        for there, answers in self._ask("dots_and_worst", far, lambda _: (vector,), ends):
             product[there], worst, found = answers[0]
             blocks.append(Answers(slice(new.size, new.size + worst.size), [found]))
             new = np.concatenate([new, far[there][worst]])

@@ -25,9 +25,8 @@ SUMMED, COORDINATE = 1.5, 5.0
 SMALL_DATA = 4_000_000
 #: Products of numbers that take less time than a few calls from Python.
 CHEAP = 300_000
-#: Entries gathered at a time, the size of the work space of a dense product (2 MiB, a core's cache); columns multiplied
-#: at a time, so that their part of sparse products stays in the cache while all rows pass.
-BLOCK, PASSING = 1 << 18, 128
+#: Entries gathered at a time, the size of the work space of a dense product (2 MiB, a core's cache).
+BLOCK = 1 << 18
 #: Columns whose dense products with others are computed at a time, where there are more than twice as many: work space
 #: beside 2,000 is then 16 MB instead of 64, and their products of 2,000 rows take 0.71 s instead of 0.99 on ARM.
 STRIP = 512
@@ -66,33 +65,20 @@ FILE_NEAR, FILE_ROOM, FILE_PIECE = 0.55, 0.6, 1 / 32
 FILE_PART = 1 / 4
 #: Columns whose products with each other all come with a pass over tall data in chunks (32 MB of them).
 AT_ONCE = 2000
-#: Bytes of such products, and sets of them, that are kept for other weights (folds of a cross-validation).
-PRODUCTS_KEPT, MOMENTS_KEPT = 128 << 20, 16
 #: Without a cluster, chunks of a collection stay in memory if they take at most this share of what is free.
 MEMORY_SHARE = 0.5
 #: An array that more workers need in a round than this goes out once, unless it is a small message (in bytes).
 SENT_TO_EACH, SMALL_MESSAGE = 2, 100_000
-#: Vectors of at least so many numbers travel as codes, if they have at most so many different values.
-WORTH_CODES, MOST_CODES = 1000, 16
 #: Seconds that a cluster without workers gets to start one.
 WORKERS_AWAITED = 300.0
-#: Columns that a chunk may send along with products: so many, and its share of so many times what is requested.
-FEWEST_BROUGHT, BROUGHT_SHARE = 4, 1.5
 
 # ---- data on a device
 
-#: What may be put beside the data, as a share of them, in bytes always, and at most for a pass; and the share of the
-#: device's free memory that products of columns may take.
-DEVICE_SHARE, DEVICE_FLOOR, DEVICE_BLOCK, DEVICE_PRODUCTS = 0.02, 16 << 20, 4 << 30, 0.2
+#: What may be put beside the data, as a share of them, in bytes always, and at most for a pass.
+DEVICE_SHARE, DEVICE_FLOOR, DEVICE_BLOCK = 0.02, 16 << 20, 4 << 30
 #: Arrays on a device with fewer entries are copied to the host: a pass over them there takes less time than a launch.
 DEVICE_SMALL = 200_000
-#: Columns of the first working set there, or all if they are fewer: a pass takes longer than their products.
-DEVICE_AT_ONCE = 1024
-#: Bytes that an entry of a chunk takes there: as it came, as float64 and what is computed from that; of a sparse one,
-#: with its index each time.
-DEVICE_ENTRY, DEVICE_SPARSE_ENTRY = 24, 36
-#: Strips that symmetric products are cut into, which saves nearly half of the work, and columns from which on.
-DEVICE_STRIPS, DEVICE_CUT = 8, 1024
-#: Products of 16 bits on a device: what the diagonal is raised by at least, so that rounding leaves them regular, and
-#: the smallest square of a column (one over the largest) that they are scaled by.
-SHORT_SHIFT, SMALLEST_SCALED = 1e-6, 1e-200
+#: Bytes that an entry of a tile takes there: as it came, as float64 and what is computed from that.
+DEVICE_ENTRY = 24
+#: Columns from which on symmetric products are cut into strips, which saves nearly half of the work.
+DEVICE_CUT = 1024

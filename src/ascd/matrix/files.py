@@ -1,7 +1,7 @@
 """A matrix on a disk: read piece by piece, the next one while the last is used, and only columns that are requested.
 
 A file holds groups of rows.  Where the columns of a group lie apart, those that are not requested are not read: then
-intervals save reading.  Columns that are requested often are cached (``remote``), as far as the memory allowed goes:
+intervals save reading.  Columns that are requested often are cached (``cached``), as far as the memory allowed goes:
 
     about half of it for the cache, a tenth for three pieces (in use, read, being read), the rest for vectors and
     products.
@@ -24,7 +24,7 @@ import numpy as np
 from ascd._core.checks import Array, finite_values
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats
-from ascd.matrix.cached import Cached
+from ascd.matrix.cached import CachedMatrix
 from ascd.matrix.dense import Dense, Local, LocalDense
 from ascd.matrix.rows import DenseRows
 from ascd.matrix.sparse import LocalSparse
@@ -54,14 +54,14 @@ class Reader(Protocol):
         """Rows of one group, with these columns (all): an array in C or Fortran order, or a CSC matrix."""
 
 
-class FileMatrix(Cached):
+class FileMatrix(CachedMatrix):
     """A matrix in files; ``memory`` is what it may take, in bytes."""
 
     is_dear = answers_several = True
 
     def __init__(self, reader: Reader, memory: float) -> None:
         self.reader, self.shape, self.is_sparse = reader, reader.shape, reader.is_sparse
-        self.pieces, self._size = Pieces(reader, memory), int(min(reader.size, memory))
+        self.pieces, self._size = FilePieces(reader, memory), int(min(reader.size, memory))
         self.cache_bytes, self.most_bytes = costs.FILE_NEAR * memory, costs.FILE_ROOM * memory
 
     @property
@@ -137,15 +137,11 @@ class Piece(NamedTuple):
     values: Any
 
 
-class Span(NamedTuple):
-    """Rows, places among the requested columns, and these columns (None: all)."""
-
-    rows: slice
-    there: slice | Array
-    columns: Array | None
+#: Rows, places among the requested columns, and these columns (None: all).
+Place = tuple[slice, slice | Array, Array | None]
 
 
-class Pieces:
+class FilePieces:
     """A file in pieces; ``memory`` is what they may take, in bytes."""
 
     def __init__(self, reader: Reader, memory: float) -> None:
@@ -156,7 +152,7 @@ class Pieces:
         """Yield what is requested in the order of the file; the next pieces are read ahead, unless they are large."""
         tallest = int(np.diff(self.reader.ends).max())
         is_large = not self.reader.rows_apart and self._chunk(tallest) > costs.FILE_PIECE * self.memory
-        with closing(_read_ahead(self.reader, list(self._spans(columns)), 1 if is_large else 2)) as pieces:
+        with closing(_read_ahead(self.reader, list(self._places(columns)), 1 if is_large else 2)) as pieces:
             yield from pieces
 
     def _chunk(self, height: int) -> float:
@@ -164,7 +160,7 @@ class Pieces:
         d, n = self.shape
         return height * min(self.reader.together, n) * self.reader.size / (d * n)
 
-    def _spans(self, columns: Array | None) -> Iterator[Span]:
+    def _places(self, columns: Array | None) -> Iterator[Place]:
         """Where the pieces are: none is too large, unless it is one chunk that can only be read as a whole."""
         n, together = self.shape[1], self.reader.together
         wanted = np.arange(n) if columns is None else columns
@@ -183,7 +179,7 @@ class Pieces:
                 chosen = None if columns is None and right - left == wanted.size else ordered[left:right]
                 count = int(chunks[right - 1] - chunks[left]) + 1
                 tall = self._height(stop - start, count * chunk)
-                yield from (Span(slice(top, min(top + tall, stop)), there, chosen) for top in range(start, stop, tall))
+                yield from ((slice(top, min(top + tall, stop)), there, chosen) for top in range(start, stop, tall))
 
     def _height(self, height: int, size: float) -> int:
         """Rows of a piece, of so many that take ``size`` bytes together."""
@@ -193,16 +189,17 @@ class Pieces:
         return min(height, max(1, int(height * limit / size)))
 
 
-def _read_ahead(reader: Reader, spans: list[Span], count: int) -> Generator[Piece, None, None]:
+def _read_ahead(reader: Reader, places: list[Place], count: int) -> Generator[Piece, None, None]:
     """Read so many before they are needed."""
 
-    def read(span: Span) -> Piece:
-        return Piece(span.rows, span.there, _plain(reader.read(span.rows, span.columns)))
+    def read(place: Place) -> Piece:
+        rows, there, columns = place
+        return Piece(rows, there, _plain(reader.read(rows, columns)))
 
     pool = ThreadPoolExecutor(1, thread_name_prefix="ascd-read")
     try:
-        waiting = deque(pool.submit(read, span) for span in spans[:count])
-        for following in [*spans[count:], *[None] * count]:
+        waiting = deque(pool.submit(read, place) for place in places[:count])
+        for following in [*places[count:], *[None] * count]:
             if waiting:
                 yield waiting.popleft().result()
             if following is not None:

@@ -24,11 +24,11 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, nullcontext
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -237,9 +237,13 @@ class Scheduled(InTurn):
     def ask(self, calls: Sequence[Call]) -> list[Any]:
         import dask
 
-        make = dask.delayed(answer_batch, pure=False, traverse=False)
-        tasks = [make([self.chunks[call.chunk]], Batch([call], {}), []) for call in calls]
-        return [found[0] for found in dask.compute(*tasks)]
+        tasks = [
+            dask.delayed(partial(answer, request=call.request, arguments=call.arguments), pure=False)(
+                self.chunks[call.chunk]
+            )
+            for call in calls
+        ]
+        return list(dask.compute(*tasks))
 
     def changed(self, function: Callable[..., Any], *arguments: Any) -> Scheduled:
         import dask
@@ -290,12 +294,11 @@ class OnCluster(InTurn):
         with translated(self.client), _large_graphs():
             try:
                 groups = self._groups(calls)
-                shared = _in_many(groups.values(), calls)
-                stored = [self._stored(one) for one in shared.values()]
+                shared = {key: self._stored(one) for key, one in _in_many(groups.values(), calls).items()}
+                stored = list(shared.values())
                 tasks += stored
-                places = {key: number for number, key in enumerate(shared)}
                 for home, numbers in groups.items():
-                    tasks.append(self._task(home, [calls[number] for number in numbers], places, stored))
+                    tasks.append(self._task(home, [calls[number] for number in numbers], shared))
                 wait_until_done(self.client, tasks[len(stored) :])
                 found = self.client.gather(tasks[len(stored) :])
             except BaseException:  # Ctrl-C too: nobody waits for them any more
@@ -315,22 +318,20 @@ class OnCluster(InTurn):
             self._find_missing(chunks)
             return [self._stored(one, self.homes[chunk]) for chunk, one in zip(chunks, values, strict=True)]
 
-    def _stored(self, one: Any, home: str = "") -> Any:
+    def _stored(self, value: Any, home: str = "") -> Any:
         """A task whose result is this value."""
-        short = packed(one, {})
-        self.sent += bytes_of(short)
-        # wrapped: Dask looks for futures inside lists and tuples
-        return self.client.submit(unpack, Wrapped(short), pure=False, **_at(home))
+        self.sent += bytes_of(value)
+        return self.client.submit(_same, value, pure=False, **_at(home))
 
-    def _task(self, home: str, calls: list[Call], places: dict[int, int], stored: list[Any]) -> Any:
-        from distributed import Future
-
-        beside = [one for call in calls for one in call.arguments if isinstance(one, Future)]
-        places = {**places, **{id(one): len(stored) + number for number, one in enumerate(beside)}}
-        batch = Batch(calls, places)
-        self.sent += batch.nbytes
-        chunks = [self.chunks[call.chunk] for call in calls]
-        return self.client.submit(answer_batch, chunks, batch, [*stored, *beside], pure=False, **_at(home))
+    def _task(self, home: str, calls: list[Call], shared: dict[int, Any]) -> Any:
+        """A task that answers these calls; futures in its lists become what they stand for."""
+        sent = {id(one): one for call in calls for one in call.arguments if id(one) not in shared}
+        self.sent += bytes_of(list(sent.values()))
+        listed = [
+            [self.chunks[call.chunk], call.request, call.column, [shared.get(id(one), one) for one in call.arguments]]
+            for call in calls
+        ]
+        return self.client.submit(answer_calls, listed, pure=False, **_at(home))
 
     def _groups(self, calls: Sequence[Call]) -> dict[str, list[int]]:
         """Numbers of calls by the worker that has their chunk."""
@@ -380,106 +381,31 @@ def _in_many(groups: Any, calls: Sequence[Call]) -> dict[int, Array]:
     }
 
 
-# ---- what travels
+# ---- on a worker
 
 
-class Batch:
-    """The calls to the chunks of a worker, as one thing that travels; ``shared`` are ids of arrays that go apart."""
-
-    def __init__(self, calls: Sequence[Call], shared: dict[int, int]) -> None:
-        known: dict[int, Any] = {key: Shared(number) for key, number in shared.items()}
-        self.calls = [
-            call._replace(
-                arguments=tuple(known[id(one)] if id(one) in shared else packed(one, known) for one in call.arguments)
-            )
-            for call in calls
-        ]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of its arrays, each counted once."""
-        arguments = {id(one): one for call in self.calls for one in call.arguments}
-        return sum(map(bytes_of, arguments.values()))
-
-    def unpacked(self, shared: Sequence[Array]) -> Iterator[Call]:
-        """Yield the calls as they were; an array that stands in several of them is unpacked once."""
-        found: dict[int, Any] = {}
-        for call in self.calls:
-            for one in call.arguments:
-                if id(one) not in found:
-                    found[id(one)] = shared[one.number] if isinstance(one, Shared) else unpacked(one)
-            yield call._replace(arguments=tuple(found[id(one)] for one in call.arguments))
+def _same(value: Any) -> Any:
+    return value
 
 
-class Shared:
-    """Stands for an array that many batches have in common."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-
-class Wrapped:
-    """A value that Dask does not look into."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-def unpack(wrapped: Wrapped) -> Any:
-    """On a worker: return the value as it was."""
-    return unpacked(wrapped.value)
-
-
-def answer_batch(chunks: Sequence[Any], batch: Batch, shared: Sequence[Array]) -> list[Any]:
-    """On a worker: return the answers; those that add up come as one, with None for the others."""
-    calls = list(batch.unpacked(shared))
+def answer_calls(calls: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return the answers to calls (chunk, request, column, arguments); those that add up as one, then None."""
     with use_threads(_worker_threads()):
-        answers = [answer(chunk, call.request, call.arguments) for chunk, call in zip(chunks, calls, strict=True)]
+        answers = [answer(chunk, request, arguments) for chunk, request, _, arguments in calls]
     same: dict[Any, list[int]] = {}
-    for number, call in enumerate(calls):
-        same.setdefault((call.request, call.column) if call.request in SUMS else number, []).append(number)
+    for number, (_, request, column, _) in enumerate(calls):
+        same.setdefault((request, column) if request in SUMS else number, []).append(number)
     out: list[Any] = [None] * len(calls)
     for numbers in same.values():
-        out[numbers[0]] = together(calls[numbers[0]].request, [answers[number] for number in numbers])
+        out[numbers[0]] = together(calls[numbers[0]][1], [answers[number] for number in numbers])
     return out
 
 
 def _worker_threads() -> int:
     """Threads of the worker that this runs on: one task is all it has to do in a round."""
-    distributed = sys.modules.get("distributed")
-    try:
-        return int(distributed.get_worker().state.nthreads) if distributed else 1
-    except ValueError:  # no worker: the threads of a local scheduler have a chunk each
-        return 1
+    from distributed import get_worker
 
-
-class Coded(NamedTuple):
-    """A vector of few different values: ``values[codes]``."""
-
-    codes: Array
-    values: Array
-
-
-def packed(one: Any, known: dict[int, Any]) -> Any:
-    """Return an array, or a named tuple with some in it, in fewer bytes and without loss; anything else as it is.
-
-    Column indices take 32 bits; vectors of few different values (labels, and gradients at zero that follow from them) a
-    byte an entry.  ``known`` has what was packed already by its id: an array in several places is packed once.
-    """
-    if isinstance(one, np.ndarray):
-        if id(one) not in known:
-            known[id(one)] = _short(one) if one.dtype == np.int64 else _coded(one)
-        return known[id(one)]
-    return one._make(packed(part, known) for part in one) if hasattr(one, "_make") else one
-
-
-def unpacked(one: Any) -> Any:
-    """Return what ``packed`` was given."""
-    if isinstance(one, Coded):
-        return one.values[one.codes]
-    if isinstance(one, np.ndarray) and one.dtype == np.int32:
-        return one.astype(np.int64)
-    return one._make(map(unpacked, one)) if hasattr(one, "_make") else one
+    return int(get_worker().state.nthreads)
 
 
 def bytes_of(one: Any) -> int:
@@ -489,23 +415,6 @@ def bytes_of(one: Any) -> int:
     if isinstance(one, list | tuple):
         return sum(map(bytes_of, one))
     return sum(map(bytes_of, (one.data, one.indices, one.indptr))) if hasattr(one, "indptr") else 0
-
-
-def _short(one: Array) -> Array:
-    is_short = not one.size or int(np.abs(one).max()) <= np.iinfo(np.int32).max
-    return one.astype(np.int32) if is_short else one
-
-
-def _coded(one: Array) -> Any:
-    """As codes where it is worth it; a few entries show mostly that it is not.  Compared as bits: −0 is not 0."""
-    if one.dtype != np.float64 or one.size < costs.WORTH_CODES:
-        return one
-    bits = np.ascontiguousarray(one).view(np.int64)
-    few = np.unique(bits.ravel()[:: max(1, one.size // costs.WORTH_CODES)])
-    if few.size > costs.MOST_CODES:
-        return one
-    codes = np.minimum(np.searchsorted(few, bits), few.size - 1).astype(np.uint8)
-    return Coded(codes, few.view(np.float64)) if np.array_equal(few[codes], bits) else one
 
 
 # ---- what can go wrong

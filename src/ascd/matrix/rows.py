@@ -17,7 +17,7 @@ from ascd._core.jit import at, helper, kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, add_each, dots_of_each
-from ascd.matrix.cached import Cached
+from ascd.matrix.cached import CachedMatrix
 from ascd.matrix.costs import TILE, TILE_ROWS
 from ascd.matrix.dense import Dense, LocalDense
 from ascd.matrix.sparse import CSC, LocalSparse
@@ -25,7 +25,7 @@ from ascd.matrix.sparse import CSC, LocalSparse
 EVERYTHING = np.empty(0, dtype=np.int64)
 
 
-class DenseRows(Cached):
+class DenseRows(CachedMatrix):
     """A dense array in C order; no columns are cached where ``cache_bytes`` is 0."""
 
     def __init__(self, values: Array, cache_bytes: float | None = None) -> None:
@@ -96,7 +96,7 @@ class DenseRows(Cached):
         return (slice(start, min(start + step, d)) for start in range(0, d, step))
 
 
-class SparseRows(Cached):
+class SparseRows(CachedMatrix):
     """Compressed sparse rows: data, indices and offsets (unsigned) as they lie."""
 
     is_sparse = True

@@ -186,7 +186,7 @@ def add_to_several(matrix: Any, columns: Array, factors: Array, out: Array, star
 # ---- products of columns with each other
 
 
-class Rows(NamedTuple):
+class RowLists(NamedTuple):
     """Entries of some columns, row by row: those of row k stand from offsets[k] to offsets[k + 1].
 
     ``filled`` lists the rows that have any.
@@ -201,7 +201,7 @@ class Rows(NamedTuple):
 class Listed(NamedTuple):
     """Columns listed by rows, each less its number s (see the top)."""
 
-    rows: Rows
+    rows: RowLists
     less: Array
 
 
@@ -226,7 +226,7 @@ class SparseMultiplier(Multiplier):
         cost = costs.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
         # columns that a thread multiplies while it reads all rows once
         parts = min(parts_of(cost), int(cost / (costs.LISTED * max(1, filled.size))))
-        passing = min(costs.PASSING, -(-right.size // max(1, parts)))
+        passing = min(128, -(-right.size // max(1, parts)))  # their products stay in the cache
         given = (left, left_rows, right, right_rows, filled, left is right, weight, store, passing)
         share(cost, -(-right.size // passing), add_products, *given, room=lambda: right_rows.offsets[filled])
         cost = costs.SPARSE_PRODUCT * left.size * right.size
@@ -276,8 +276,8 @@ def centre_products(
 
 @kernel
 def add_products(
-    left: Array, left_rows: Rows, right: Array, right_rows: Rows, filled: Array, upper: bool, weight: Array, out: Array,
-    passing: int, reached: Array, start: int, stop: int,
+    left: Array, left_rows: RowLists, right: Array, right_rows: RowLists, filled: Array, upper: bool, weight: Array,
+    out: Array, passing: int, reached: Array, start: int, stop: int,
 ) -> None:  # fmt: skip
     """out[left, right] = A_leftᵀ H A_right, row by row: each adds the products of its entries.
 
@@ -307,7 +307,7 @@ def add_products(
 
 
 @helper
-def skip_names(rows: Rows, filled: Array, name: int, reached: Array) -> None:
+def skip_names(rows: RowLists, filled: Array, name: int, reached: Array) -> None:
     """In every row go on to the first entry with this name or a later one."""
     for f in range(reached.size):
         low, high = reached[f], rows.offsets[filled[f] + 1]
@@ -330,14 +330,14 @@ def stored_in(matrix: Any, columns: Array) -> Array:
     return np.asarray(matrix.indptr[columns + 1] - matrix.indptr[columns])
 
 
-def rows_of(matrix: Any, columns: Array, names: Array, d: int, less: Array) -> Rows:
+def rows_of(matrix: Any, columns: Array, names: Array, d: int, less: Array) -> RowLists:
     """Return the entries of these columns row by row, each less a number of its column; ``names`` stand for columns."""
     stored = int(stored_in(matrix, columns).sum())
     offsets, counts = np.zeros(d + 1, dtype=np.int64), np.empty((-(-d // ROWS_A_PART), 2), dtype=np.int64)
     cost = 0.5 * (costs.LISTED * stored + costs.SUMMED * d)  # every row is visited
     share(cost, len(counts), count_rows, matrix, columns, offsets, counts)
     filled = np.empty(int(counts[:, 1].sum()), dtype=np.int64)
-    rows = Rows(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
+    rows = RowLists(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
     share(cost, len(counts), list_rows, matrix, columns, names, less, rows, np.cumsum(counts, axis=0) - counts)
     return rows
 
@@ -361,7 +361,7 @@ def count_rows(matrix: Any, columns: Array, offsets: Array, counts: Array, start
 
 @kernel
 def list_rows(
-    matrix: Any, columns: Array, names: Array, less: Array, rows: Rows, before: Array, start: int, stop: int
+    matrix: Any, columns: Array, names: Array, less: Array, rows: RowLists, before: Array, start: int, stop: int
 ) -> None:
     """The entries of some columns, row by row, in the order of the columns; those of some parts of the rows.
 

@@ -94,8 +94,8 @@ def _add_products(left: Wide, out: Any, a: Any, b: Any | None) -> None:
 
 
 def strip_of(count: int) -> int:
-    """Return the rows of a strip: one of so many, beginning where memory is aligned."""
-    return -(-count // (costs.DEVICE_STRIPS * CUDA_ALIGNED)) * CUDA_ALIGNED
+    """Return the rows of a strip: one of eight, beginning where memory is aligned."""
+    return -(-count // (8 * CUDA_ALIGNED)) * CUDA_ALIGNED
 
 
 def mirrored(out: Any) -> Any:
@@ -200,7 +200,10 @@ class DeviceGram:
     def solve(self, free: Array, curvature: Array, right: Array, shift: float) -> Array | None:
         """(G + curvature)⁻¹·right on the free coordinates, the diagonal raised by a share; None if singular."""
         own, lengths = self.diagonal[free], self.own_lengths[free]
-        diagonal, shift = own + curvature, shift if self.is_exact else max(shift, costs.SHORT_SHIFT)
+        diagonal, shift = (
+            own + curvature,
+            shift if self.is_exact else max(shift, 1e-6),
+        )  # rounding leaves short ones regular
         raised = (np.where(diagonal > 0.0, diagonal * (1.0 + shift), 1.0) - own) / lengths**2
         scaled = right / lengths
         largest = float(np.abs(scaled).max(initial=0.0)) or 1.0
@@ -215,7 +218,7 @@ class DeviceGram:
         square = self.source.squares(self.weight, columns)
         total = float(self.weight.sum())
         own = square if self.means is None else varying_of(square, total * self.means[columns] ** 2, self.constant)
-        if not np.all((own == 0.0) | ((own > costs.SMALLEST_SCALED) & (own < 1.0 / costs.SMALLEST_SCALED))):
+        if not np.all((own == 0.0) | ((own > 1e-200) & (own < 1e200))):
             return None
         self.lengths[columns] = np.where(own > 0.0, np.sqrt(own / self.weight.size), 1.0)
         return own

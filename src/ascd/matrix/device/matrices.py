@@ -27,7 +27,7 @@ class OnDevice(Remote):
     """What dense and sparse matrices have in common; ``gpu`` is where they are."""
 
     is_dear = True
-    at_once = costs.DEVICE_AT_ONCE
+    at_once = 1024  # a pass takes longer than products of so many columns
     gpu: Gpu
 
     def dots(self, columns: Array, vector: Array) -> Array:
@@ -52,7 +52,7 @@ class DeviceDense(OnDevice):
     def products_room(self) -> float:
         """Bytes that products of columns may take on the device."""
         with self.gpu.here():
-            return costs.DEVICE_PRODUCTS * self.gpu.free_bytes()
+            return 0.2 * self.gpu.free_bytes()
 
     def kept_products(self, intercept: bool, constant: float) -> DeviceGram:
         """Return products of columns that stay on the device."""
@@ -144,7 +144,7 @@ class DeviceSparse(OnDevice):
                 found = self.gpu.xp.bincount(there.indices, minlength=self.shape[1])
                 self._counts = self.gpu.fetch(found).astype(np.int64)
         room = min(costs.DEVICE_BLOCK, max(costs.DEVICE_FLOOR, costs.DEVICE_SHARE * self.nbytes))
-        self.most = max(1, int(room // costs.DEVICE_SPARSE_ENTRY))
+        self.most = max(1, int(room // 36))  # bytes: an entry as it came, in float64 and squared, each with its index
 
     @property
     def nbytes(self) -> int:
@@ -185,7 +185,7 @@ class DeviceSparse(OnDevice):
         with self.gpu.here():
             left = self._columns(first).T.tocsr()
             weights = self.gpu.put_floats(weight)
-            step = max(1, self.most * costs.DEVICE_SPARSE_ENTRY // (24 * self.shape[0]))
+            step = max(1, 36 * self.most // (24 * self.shape[0]))
             for start in range(0, second.size, step):
                 there = slice(start, min(start + step, second.size))
                 dense = self._columns(second[there]).toarray() * weights[:, None]
