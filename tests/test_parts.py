@@ -12,7 +12,6 @@ import ascd
 from ascd._core import threads, tuning
 from ascd.matrix import costs
 from ascd.matrix.columns import careful_sum
-from ascd.matrix.dense import Dense, fill_four_dots
 from ascd.problem.dual import DualFit, InterceptFit, centred, dual_distance, fit_to
 from ascd.problem.terms import CoordinateTerms
 
@@ -128,20 +127,6 @@ def test_sparse_products_do_not_depend_on_threads(monkeypatch, intercept):
             np.testing.assert_allclose(store[there], exact[there], rtol=1e-11, atol=1e-11)
         found.append(store.tobytes())
     assert found[0] == found[1]
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
-def test_a_product_does_not_depend_on_the_columns_beside_it(dtype):
-    rng = np.random.default_rng(5)
-    values = np.asfortranarray(8.0 * rng.standard_normal((301, 23)), dtype=dtype)
-    vector, columns, whole = rng.standard_normal(301), rng.permutation(23), np.empty(23)
-    fill_four_dots(Dense(values), columns, vector, whole, 0, 23)
-    np.testing.assert_allclose(whole, vector @ values[:, columns].astype(float), rtol=1e-11, atol=1e-11)
-    for size in (1, 2, 3, 5, 22):
-        parts = np.empty(23)
-        for start in range(0, 23, size):
-            fill_four_dots(Dense(values), columns, vector, parts, start, min(start + size, 23))
-        assert parts.tobytes() == whole.tobytes()
 
 
 def test_dense_products_in_strips_are_those_of_the_whole(jobs, monkeypatch):

@@ -120,13 +120,6 @@ class LocalDense(Local):
         values = np.concatenate([self.matrix.values.T, other.matrix.values.T]).T
         return LocalDense(Dense(values), values.shape)
 
-    def dots(self, columns: Array, vector: Array) -> Array:
-        """Four columns at a time where the data are larger than the cache: memory answers several streams faster."""
-        out = np.empty(columns.size)
-        is_small = self.matrix.values.size <= costs.SMALL_DATA
-        self._share(columns, fill_dots if is_small else fill_four_dots, columns, vector, out)
-        return out
-
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         out = np.empty((columns.size, vectors.shape[1]))
         for there, part in self._runs(columns):
@@ -213,26 +206,6 @@ def gather_rows(
         j, less = wide(columns[i]), mean[i] if mean.size else 0.0
         for k in range(root.size):
             out[i, k] = root[k] * (values[first + wide(k), j] - less)
-
-
-@kernel
-def fill_four_dots(matrix: Any, columns: Array, vector: Array, out: Array, start: int, stop: int) -> None:
-    """Products of four columns at a time, which share what is read of the vector.
-
-    Where fewer are left the last is taken again: a product does not depend on its neighbours.
-    """
-    values, last = matrix.values, stop - 1
-    for i in range(start, stop, 4):
-        second, third, fourth = min(i + 1, last), min(i + 2, last), min(i + 3, last)
-        a, b, c, d = wide(columns[i]), wide(columns[second]), wide(columns[third]), wide(columns[fourth])
-        one, two, three, four = 0.0, 0.0, 0.0, 0.0
-        for number in range(vector.size):
-            k = wide(number)
-            one += np.float64(values[k, a]) * vector[k]
-            two += np.float64(values[k, b]) * vector[k]
-            three += np.float64(values[k, c]) * vector[k]
-            four += np.float64(values[k, d]) * vector[k]
-        out[i], out[second], out[third], out[fourth] = one, two, three, four
 
 
 def add_strip(first: Array, second: Array, upper: bool, product: Array, block: Array, start: int, stop: int) -> None:

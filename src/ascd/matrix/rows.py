@@ -39,16 +39,9 @@ class DenseRows(CachedMatrix):
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         self._count(None)
-        d, n = self.shape
-        out, is_weighted = ColumnStats.nothing(n, len(vectors)), np.ndim(weight) > 0
-        products = out.products
-        if not len(vectors):
-            vectors, products = np.zeros((1, d)), np.zeros((1, n))
-        given = (self.values, weight, is_weighted, vectors, *out[:3], products)
-        share(2.0 * self.pass_cost(), n, column_stats_of_rows, *given)
-        if not is_weighted:
-            out.square[:] = weight * out.plain
-        return out
+        sums = np.zeros((3 + len(vectors), self.shape[1]))
+        share(2.0 * self.pass_cost(), self.shape[1], column_stats_of_rows, self.values, weight, vectors, sums)
+        return stats_of(sums)
 
     def read_dots(self, columns: Array, vectors: Array) -> Array:
         if vectors.ndim == 2:
@@ -122,8 +115,7 @@ class SparseRows(CachedMatrix):
         self.bytes_read += self.nbytes
         sums = np.zeros((self.parts, 3 + len(vectors), self.shape[1]))
         share(self.cost, self.parts, column_stats_of_sparse_rows, *self.stored, weight, vectors, sums)
-        square, plain, total, *products = sums.sum(axis=0)
-        return ColumnStats(square, plain, total, np.array(products).reshape(len(vectors), self.shape[1]))
+        return stats_of(sums.sum(axis=0))
 
     def read_dots(self, columns: Array, vectors: Array) -> Array:
         if vectors.ndim == 2:
@@ -157,57 +149,46 @@ class SparseRows(CachedMatrix):
         finite_values(self.data, "A")
 
 
+def stats_of(sums: Array) -> ColumnStats:
+    """Return the sums of a first pass, one a row: Σ s·a², Σ a², Σ a, and products with vectors."""
+    return ColumnStats(sums[0], sums[1], sums[2], sums[3:])
+
+
 @kernel
-def column_stats_of_rows(
-    values: Array, weight: Any, is_weighted: bool, vectors: Array, square: Array, plain: Array, total: Array,
-    products: Array, start: int, stop: int,
-) -> None:  # fmt: skip
+def column_stats_of_rows(values: Array, weight: Any, vectors: Array, sums: Array, start: int, stop: int) -> None:
     """Few rows of few columns at a time, so that a second reading finds them in the cache."""
     d = values.shape[0]
     for row in range(0, d, TILE_ROWS):
-        there = slice(row, min(row + TILE_ROWS, d))
+        end = min(row + TILE_ROWS, d)
         for first in range(start, stop, TILE):
             last = min(first + TILE, stop)
-            add_row_sums(values[there], vectors[0, there], plain, total, products[0], first, last)
-            for m in range(1, vectors.shape[0]):
-                add_whole_rows(values[there], vectors[m, there], products[m], first, last)
-            if is_weighted:
-                add_weighted_squares(values, weight, there.start, there.stop, square, first, last)
-
-
-@helper
-def add_weighted_squares(values: Array, weight: Any, row: int, end: int, square: Array, first: int, last: int) -> None:
-    for k in range(row, end):
-        share_of = at(weight, k)
-        for number in range(first, last):
-            j = wide(number)
-            entry = np.float64(values[k, j])
-            square[j] += share_of * entry * entry
+            add_row_sums(values, weight, row, end, sums[0], sums[1], sums[2], first, last)
+            for m in range(vectors.shape[0]):
+                add_whole_rows(values[row:end], vectors[m, row:end], sums[3 + m], first, last)
 
 
 @helper
 def add_row_sums(
-    values: Array, vector: Array, plain: Array, total: Array, product: Array, first: int, last: int
+    values: Array, weight: Any, row: int, end: int, square: Array, plain: Array, total: Array, first: int, last: int
 ) -> None:
-    """Squares, sums and products of these columns, four rows at a time as in ``add_whole_rows``."""
-    d = values.shape[0]
-    for k in range(0, d - d % 4, 4):
-        a, b, c, e = vector[k], vector[k + 1], vector[k + 2], vector[k + 3]
+    """Σ s·a², Σ a² and Σ a of these columns, four rows at a time as in ``add_whole_rows``."""
+    whole = end - (end - row) % 4
+    for k in range(row, whole, 4):
+        a, b, c, e = at(weight, k), at(weight, k + 1), at(weight, k + 2), at(weight, k + 3)
         for number in range(first, last):
             j = wide(number)
             p, q = np.float64(values[k, j]), np.float64(values[k + 1, j])
             r, s = np.float64(values[k + 2, j]), np.float64(values[k + 3, j])
+            square[j] += (a * p * p + b * q * q) + (c * r * r + e * s * s)
             plain[j] += (p * p + q * q) + (r * r + s * s)
             total[j] += (p + q) + (r + s)
-            product[j] += (a * p + b * q) + (c * r + e * s)
-    for k in range(d - d % 4, d):
-        factor = vector[k]
+    for k in range(whole, end):
         for number in range(first, last):
             j = wide(number)
             entry = np.float64(values[k, j])
+            square[j] += at(weight, k) * entry * entry
             plain[j] += entry * entry
             total[j] += entry
-            product[j] += factor * entry
 
 
 @kernel

@@ -15,6 +15,7 @@ the present predictor: Newton's method, several steps on a working set until lit
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from ascd.solver.bounds import GradientBounds
 from ascd.solver.device import DeviceModel, minimise_refined
 from ascd.solver.gram import GramMatrix, without_constants
 from ascd.solver.line_search import Backtracking, ModelStep
-from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
+from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel, conjugate_gradients
 from ascd.solver.state import State
 from ascd.solver.sweeps import ProxCurvature
 from ascd.solver.working_set import WorkingSet
@@ -205,7 +206,8 @@ class Subproblem:
         if working.is_too_large or columns.size > self.largest_gram:
             remote.clear()
             self._weigh_means(columns, weight)
-            passes = remote.by_passes(columns, weight, self.means, tuning.CG_ACCURACY, tuning.MOST_CG_STEPS)
+            solver = partial(conjugate_gradients, most_steps=tuning.MOST_CG_STEPS, accuracy=tuning.CG_ACCURACY)
+            passes = remote.by_passes(columns, weight, self.means, solver)
             model = self._device_model(passes)
             model.minimise(target, working.most_sweeps)
             state.reads += passes.reads

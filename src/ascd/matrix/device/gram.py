@@ -12,6 +12,7 @@ over the columns.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -131,8 +132,9 @@ class DeviceGram:
         """The type of the products."""
         return "float64" if self.is_exact else "float32"
 
-    def by_passes(self, columns: Array, weight: Array, means: Array, accuracy: float, most: int) -> DeviceColumns:
-        return DeviceColumns(self.source, columns, weight, means, self.constant, accuracy, most)
+    def by_passes(self, columns: Array, weight: Array, means: Array, solver: Callable[..., Array]) -> DeviceColumns:
+        """Return G without G; ``solver(times, diagonal, right)`` solves systems (conjugate gradients)."""
+        return DeviceColumns(self.source, columns, weight, means, self.constant, solver)
 
     def clear(self) -> None:
         """Clear everything, and free its memory."""
@@ -269,11 +271,10 @@ class DeviceColumns:
     """G without G: a product is two passes over the columns, a system is solved by conjugate gradients."""
 
     def __init__(
-        self, source: Any, columns: Array, weight: Array, means: Array, constant: float, accuracy: float, most: int
+        self, source: Any, columns: Array, weight: Array, means: Array, constant: float, solver: Callable[..., Array]
     ) -> None:
-        self.source, self.columns, self.weight = source, columns, weight
+        self.source, self.columns, self.weight, self.solver = source, columns, weight, solver
         self.means, self.total = means[columns], float(weight.sum())
-        self.accuracy, self.most = accuracy, most
         self.diagonal = varying_of(source.squares(weight, columns), self.total * self.means**2, constant)
         self.reads, self.largest = columns.size, 0.0
 
@@ -282,25 +283,13 @@ class DeviceColumns:
         return times_by_passes(self.source, self.columns, self.weight, self.means, vector)
 
     def solve(self, free: Array, curvature: Array, right: Array, shift: float) -> Array | None:
-        """As far as few steps of conjugate gradients, preconditioned by the diagonal, lead."""
-        diagonal = self.diagonal[free] + curvature
-        diagonal[diagonal <= 0.0] = 1.0
-        solution, residual = np.zeros(free.size), right.copy()
-        step = residual / diagonal
-        direction, size = step.copy(), float(residual @ step)
-        enough, whole = self.accuracy * size, np.zeros(self.columns.size)
-        for _ in range(self.most):
+        whole = np.zeros(self.columns.size)
+
+        def times(direction: Array) -> Array:
             whole[free] = direction
-            curved = self.times(whole)[free] + curvature * direction
-            curvature_along = float(direction @ curved)
-            if curvature_along <= 0.0 or size <= enough:
-                break
-            solution += size / curvature_along * direction
-            residual -= size / curvature_along * curved
-            step = residual / diagonal
-            before, size = size, float(residual @ step)
-            direction = step + size / before * direction
-        return solution
+            return np.asarray(self.times(whole)[free] + curvature * direction)
+
+        return self.solver(times, self.diagonal[free] + curvature, right)
 
 
 def times_by_passes(source: Any, columns: Array, weight: Array, means: Array, vector: Array) -> Array:
