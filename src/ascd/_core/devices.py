@@ -61,7 +61,8 @@ def to_host(array: Any) -> Any:
 
 def put_beside(array: Any, values: Any) -> Any:
     """Values of the host on the device of an array, in its library."""
+    own = np.array(values, order="C")
     if library_of(array) == "cupy":  # whose functions take no device: there is a current one
         with array.device:
-            return namespace_of(array).asarray(np.ascontiguousarray(values))
-    return namespace_of(array).asarray(np.array(values), device=array.device)
+            return namespace_of(array).asarray(own)
+    return namespace_of(array).asarray(own, device=array.device)

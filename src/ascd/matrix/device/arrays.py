@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array, check_shape
-from ascd._core.devices import library_of
+from ascd._core.devices import library_of, namespace_of
 
 #: Types of entries that kernels read as they are, in CUDA's words.
 TYPES = {
@@ -114,7 +114,10 @@ def as_cupy(values: Any) -> Any:
                 f"A is an array of {library_of(values)} on a GPU, which CuPy reads: pip install 'ascd[cupy]', "
                 "or pass it from the memory of the host"
             ) from error
-        values = cupy.from_dlpack(values.detach() if hasattr(values, "detach") else values)
+        if library_of(values) == "torch":  # whose tensors may have gradients, and booleans that do not travel
+            values = values.detach()
+            values = values.view(namespace_of(values).uint8) if str(values.dtype) == "torch.bool" else values
+        values = cupy.from_dlpack(values)
     if str(values.dtype) not in TYPES:
         values = values.astype("float32" if str(values.dtype) == "float16" else "float64")
     down, right = values.strides
