@@ -7,8 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from lockstep import assemble
-from selection import regression, watch
+from selection import regression
 from sklearn.linear_model import Lasso
 
 import ascd
@@ -71,14 +70,6 @@ def check_minimum(rule, oracle, loss):
 @pytest.mark.parametrize(("rule", "oracle", "loss"), MINIMA)
 def test_new_parts_reach_the_minimum(interpreted, rule, oracle, loss):
     check_minimum(rule, oracle, loss)
-
-
-def test_look_ahead_picks_somebody_where_no_bound_is_a_number(interpreted, monkeypatch):
-    """The set was empty, and what stood in its memory was taken for a coordinate."""
-    monkeypatch.setattr("ascd.engine.rules.ascd.smallest_set_threshold", lambda *_: math.nan)
-    assembly = assemble(regression(15, 20).library(), "look-ahead", "norm")
-    assembly.rule.members[:] = 10**6
-    assert set(watch(assembly, 40)) <= set(range(20))
 
 
 @pytest.mark.parametrize("rule", ["ascd", "adaptive", "look-ahead"])

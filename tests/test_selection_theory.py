@@ -203,15 +203,6 @@ def test_adaptive_picks_with_these_chances(interpreted, bounds):
 # ---------------------------------------------------------------------------------------------- blocks
 
 
-@pytest.mark.parametrize("init", ["gradient", "none"])
-@pytest.mark.parametrize("oracle", ["norm", "exact"])
-def test_block_of_one_is_u_ascd(interpreted, init, oracle):
-    for case in CASES.values():
-        rules = ascd.Block(size=1), ascd.UpperASCD(scan=True)
-        one, upper = (watch(assemble(case.library(), rule, oracle, init=init, x0=case.x0), 40) for rule in rules)
-        assert one == upper
-
-
 @pytest.mark.parametrize(("size", "share"), [(2, 0.3), (3, 0.9), (5, 1.0), (1000, 0.01), (7, 0.3)])
 def test_block_takes_the_best_k(interpreted, size, share):
     for seed, case in enumerate([SPARSE, BOXED, LOOKS[0], LOOKS[1], *CASES.values()]):

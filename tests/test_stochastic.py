@@ -123,20 +123,6 @@ def test_all_intervals_of_a_run_hold_as_often_as_promised(loss, anchored):
 # ------------------------------------------------------------------------------------------- nothing is called proved
 
 
-def test_what_contradicts_a_sample_is_read():
-    case = tall(0)
-    wrong = case.reference().gradient(case.start) + 1e3
-    assembly = assemble(case.library(), "cyclic", ascd.Stochastic(40), init=(wrong, np.zeros(4)))
-    reads, steps = assembly.point.reads[0], 0
-    while assembly.oracle.account[stochastic.SAMPLES] == 0:
-        assembly.descend(steps, steps + 1)
-        steps += 1
-    assert assembly.oracle.account[stochastic.REFUTED] >= 3
-    assert assembly.point.reads[0] - reads >= steps + 3
-    gradient = case.reference().gradient(assembly.point.x)
-    np.testing.assert_allclose(assembly.point.intervals.estimate, gradient, atol=1e-9)
-
-
 def test_a_run_ends_after_a_look_at_exact_entries_only(monkeypatch):
     """Radii of 0 around wrong estimates say that all is done; the run looks, and goes on."""
     monkeypatch.setattr(stochastic, "sampled_radius", lambda *given: 0.0)

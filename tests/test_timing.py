@@ -7,7 +7,6 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -42,20 +41,6 @@ def test_compiling_counts_apart_and_once(monkeypatch):
         raise ZeroDivisionError
     assert watch.compile_seconds == 8.0
     assert Stopwatch().compile_seconds == 0.0
-
-
-def test_each_thread_counts_its_own(monkeypatch):
-    clock = FakeTime(monkeypatch)
-    watch = Stopwatch()
-
-    def elsewhere():
-        with compiling():
-            clock.now = 4.0
-
-    thread = Thread(target=elsewhere)
-    thread.start()
-    thread.join()
-    assert (watch.seconds, watch.compile_seconds) == (4.0, 0.0)
 
 
 FIRST_CALL = """

@@ -81,16 +81,6 @@ def with_rule(assembly, transcription):
     return assembly
 
 
-def test_those_that_cannot_move_are_left_alone():
-    """After the first scans only a few of 60 coordinates are picked."""
-    case = regression(25, 60, share=0.5, seed=1)
-    assembly = assemble(case.library(), "working-set", "reference")
-    picks = watch(assembly, 300)
-    support = np.flatnonzero(assembly.point.x)
-    assert set(picks[100:]) <= set(support) | set(picks[:100])
-    assert len(set(picks[100:])) < 30
-
-
 def test_at_rest_every_coordinate_has_its_turn():
     problem = ascd.Problem(np.eye(4), [1.0, 0.5, -0.2, 0.1], penalty=ascd.L1(2.0))
     picks = watch(assemble(problem, "working-set", "reference"), 8)
