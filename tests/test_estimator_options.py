@@ -13,14 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import ascd
 
-#: What would have kernels of its own runs as plain Python; other tests compile what the rest needs.
-OF_THEIR_OWN = ("ElasticNet", "Ridge", "elastic_net", "weights_and_bounds")
-
-
-@pytest.fixture(autouse=True)
-def compiled_as_elsewhere(request, monkeypatch):
-    is_interpreted = any(name in request.node.name for name in OF_THEIR_OWN)
-    monkeypatch.setattr("ascd._core.jit.is_interpreted", is_interpreted)
+pytestmark = pytest.mark.usefixtures("plain_but_huber")
 
 
 OURS = {

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 import ascd
 from ascd import estimators as ours
 
+pytestmark = pytest.mark.usefixtures("interpreted")
 DATA = make_data(60, 8)
 X, Y, LABELS, WEIGHT = DATA.X, DATA.y, DATA.labels, DATA.weight + 0.5
 PRECISE = {"tol": 1e-12, "max_iter": 100_000}
@@ -102,7 +103,6 @@ def test_logistic_path_weighs_classes_and_takes_penalties_by_name():
     np.testing.assert_allclose(default[0, :-1], ridge.coef_[0], atol=1e-4)
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_the_engine_follows_paths_too():
     mine, engine = (ascd.enet_path(X, Y, alphas=4, eps=0.1, tol=1e-9, solver=solver) for solver in ("auto", "cyclic"))
     np.testing.assert_allclose(engine[1], mine[1], atol=1e-3)

@@ -44,13 +44,10 @@ ROWS = [
     for number, (loss, bounds) in enumerate(product(("hinge", "squared_hinge"), BOUNDS))
     for turn in (3 * number % 8, 7 - 3 * number % 8)
 ]
-#: Compiled is this one, with a loss of bounds that are arrays; the others run as plain Python.
-COMPILED = [next(row for row in ROWS if row[:2] == ("hinge", "mixed"))]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(map(str, row)))
-def test_weights_and_bounds_have_a_certificate(row, compiled_sweeps, monkeypatch):
-    monkeypatch.setattr("ascd._core.jit.is_interpreted", row not in COMPILED)
+def test_weights_and_bounds_have_a_certificate(row, compiled_sweeps):
     loss, bounds, has_weights, fit_intercept, weighted = row
     weights, bounds = WEIGHTS if has_weights else None, BOUNDS[bounds]
     sample_weight = DATA.weight if weighted else None
@@ -101,10 +98,8 @@ def reference_minimum(loss, omega, bounds, fit_intercept, sample_weight):
 
 
 @pytest.mark.parametrize("bounds", [None, (-0.2, 0.3)])
-def test_primal_and_dual_have_one_answer(bounds, monkeypatch):
-    """The primal with bounds runs as plain Python: it would have kernels of its own."""
-    monkeypatch.setattr("ascd._core.jit.is_interpreted", bounds is not None)
-    size = 60 if bounds is None else 30
+def test_primal_and_dual_have_one_answer(bounds):
+    size = 30
     models = [
         LinearSVC(dual=dual, bounds=bounds, tol=1e-11).fit(X[:size], LABELS[:size]) for dual in (True, False, "auto")
     ]
@@ -172,7 +167,7 @@ def test_clipped_is_the_conjugate_of_a_square_between_bounds():
     (0.01, np.asarray, False), (0.01, sparse.csr_array, True), (1.0, np.asarray, True), (1.0, sparse.csr_array, False),
     (100.0, np.asarray, True), (100.0, sparse.csr_array, False),
 ])  # fmt: skip
-def test_many_samples_have_the_same_answer_by_either_solver(compiled, strength, storage, fit_intercept, monkeypatch):
+def test_many_samples_have_the_same_answer_by_either_solver(strength, storage, fit_intercept, monkeypatch):
     """By ``solver.svm``, and by the production solver where there are few samples."""
     how = {"loss": "hinge", "C": strength, "fit_intercept": fit_intercept, "tol": 1e-8}
     models = []
@@ -185,7 +180,7 @@ def test_many_samples_have_the_same_answer_by_either_solver(compiled, strength, 
     np.testing.assert_allclose(models[0].coef_, models[1].coef_, atol=2e-3 * np.abs(models[1].coef_).max())
 
 
-def test_the_production_solver_goes_on_where_the_one_for_boxes_ends(compiled, monkeypatch):
+def test_the_production_solver_goes_on_where_the_one_for_boxes_ends(monkeypatch):
     monkeypatch.setattr("ascd.solver.tuning.FEW_IN_BOX", 10)
     whole = LinearSVC(loss="hinge", C=10.0, tol=1e-10).fit(X, LABELS).certificate_
     monkeypatch.setattr("ascd.solver.tuning.MOST_IDLE_ROUNDS", 1)
