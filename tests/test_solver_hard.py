@@ -232,7 +232,7 @@ def test_samples_far_on_the_wrong_side_do_not_lead_far_astray():
 
 
 @pytest.mark.parametrize("seed", [10, 41])
-def test_squared_hinges_with_little_penalty_do_not_creep(compiled, seed):
+def test_squared_hinges_with_little_penalty_do_not_creep(compiled_sweeps, seed):
     """Newton's steps lead far beyond samples at rest, whose curvatures then hold all steps back."""
     rng = np.random.default_rng(seed)
     d, n = rng.integers(4, 40), rng.integers(2, 20)
