@@ -68,8 +68,8 @@ BLOCK_LOSSES = {
 }  # fmt: skip
 #: The few that the slice in the tests compiles: (loss, shape, sparse, weighted).
 FEW = (
-    ("squared", 1, False, False), ("squared", 1, True, False), ("logistic", 1, False, False),
-    ("squared", 4, False, False), ("squared", 0, False, False),
+    ("squared", 1, False, False), ("squared", 3, True, False), ("logistic", 3, False, False),
+    ("squared", 5, False, False),
 )  # fmt: skip
 THRESHOLDS = (1.35, 1e-3, 10.0, 0.5, 1e6)
 TOLERANCES = (0.0, 1e-17, 1e-15, 1e-12, 1e-10, 1e-8, 1e-4, 1e-2)

@@ -1,4 +1,4 @@
-"""A smaller case that violates the same promise: fewer rows and columns, simpler options, rounder numbers.
+"""A smaller case that violates the same promise: fewer rows, columns and outputs, plainer options, rounder numbers.
 
 Greedy: every simplification is tried, and kept where a violation of the same kind and of no smaller order remains;
 until none helps or the budget of calls is spent.
@@ -6,23 +6,24 @@ until none helps or the budget of calls is spent.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from .cases import SPARSE, Case, source
+from .cases import Case, source
 from .checks import Violation, judge
 from .forms import with_columns, with_outputs, with_rows
-from .placed import is_placed
 
 #: A violation beyond this share of the objective's terms is no matter of rounding.
 COARSE = 1e-11
-LABELLED = ("logistic", "squared_hinge", "softmax")
 Judge = Callable[[Case], list[Violation]]
+#: Options that a family cannot be called without.
+NEEDED = (
+    "C", "loss", "l1_ratio", "fit_intercept", "epsilon", "alpha", "alphas", "Cs", "cv", "rule", "oracle", "groups",
+    "grouped", "call",
+)  # fmt: skip
 
 
 def order_of(violation: Violation) -> int:
@@ -67,11 +68,19 @@ def _safely(find: Judge, case: Case) -> list[Violation]:
 
 def simplifications(case: Case) -> Iterator[Case]:
     """Cases that are simpler in one way, the most drastic first."""
-    yield from _fewer(case, 0)
-    yield from _fewer(case, 1)
-    yield from fewer_outputs(case)
-    yield from plainer_groups(case)
-    yield from _plainer(case)
+    for axis in (0, 1):
+        yield from _fewer(case, axis)
+    if case.b.ndim == 2 and case.outputs > 1:
+        yield from (with_outputs(case, np.delete(np.arange(case.outputs), t)) for t in range(case.outputs))
+    if case.storage != "F":
+        yield replace(case, storage="F")
+    if case.weight is not None:
+        yield replace(case, weight=None)
+    yield from (case.with_option(**{name: None}) for name in case.options if name not in NEEDED)
+    if case.penalty != "None":
+        yield replace(case, penalty="None", parameters={})
+    for name in case.parameters:
+        yield replace(case, parameters={key: other for key, other in case.parameters.items() if key != name})
     yield from _rounder(case)
 
 
@@ -87,99 +96,16 @@ def _fewer(case: Case, axis: int) -> Iterator[Case]:
         block //= 2
 
 
-def fewer_outputs(case: Case) -> Iterator[Case]:
-    """Without one output, or one class fewer."""
-    if case.loss == "softmax" and "x0" not in case.options:
-        labels = np.unique(case.b, return_inverse=True)[1].ravel()
-        if not np.array_equal(labels, case.b):
-            yield replace(case, b=labels)
-        if labels.max() > 1:
-            yield replace(case, b=np.minimum(labels, labels.max() - 1))
-    elif case.b.ndim == 2 and case.outputs > 1:
-        every = np.arange(case.outputs)
-        yield from (with_outputs(case, np.delete(every, t)) for t in every)
-
-
-def plainer_groups(case: Case) -> Iterator[Case]:
-    """One group, and no weights."""
-    groups = case.parameters.get("groups")
-    plain = {key: value for key, value in case.parameters.items() if key != "weights"}
-    if groups is not None and len(groups) > 1:
-        yield replace(case, parameters={**plain, "groups": [sorted(j for group in groups for j in group)]})
-    if isinstance(case.parameters.get("weights"), str):
-        yield replace(case, parameters=plain)
-
-
-#: Options that a family cannot be called without.
-NEEDED = (
-    "C", "loss", "l1_ratio", "fit_intercept", "epsilon", "alpha", "alphas", "Cs", "cv", "rule", "oracle", "groups",
-    "grouped", "call",
-)  # fmt: skip
-
-
-def _plainer(case: Case) -> Iterator[Case]:
-    if is_placed(case.storage):
-        yield from (replace(case, storage=re.sub(r"\d+$", str(seed), case.storage)) for seed in range(3))
-    elif case.storage not in ("F", "csc"):
-        yield replace(case, storage="csc" if case.storage in SPARSE else "F")
-    if case.storage != "F":
-        yield replace(case, storage="F")
-    if case.weight is not None:
-        yield replace(case, weight=None)
-    for name in case.options:
-        if name not in NEEDED:
-            yield case.with_option(**{name: None})
-    for name, value in case.options.items():
-        if name in ("alphas", "Cs") and isinstance(value, np.ndarray) and value.size > 1:
-            yield from (case.with_option(**{name: value[[i]]}) for i in range(value.size))
-        if name in ("n_alphas", "Cs", "alphas", "max_iter", "stop_after") and isinstance(value, int) and value > 1:
-            yield case.with_option(**{name: value // 2})
-    yield from _plainer_penalty(case)
-
-
-def _plainer_penalty(case: Case) -> Iterator[Case]:
-    needed = {
-        "L1": ("strength",), "L2": ("strength",), "L1L2": ("l1", "l2"), "BoundedL1L2": ("l1",), "L21": ("strength",),
-        "GroupL2": ("strength", "groups"), "SparseGroup": ("l1", "l2", "groups"),
-    }  # fmt: skip
-    if case.penalty == "BoundedL1L2" and "linear" not in case.parameters:
-        inner = {key: value for key, value in case.parameters.items() if key not in ("lower", "upper")}
-        yield replace(case, penalty="L1L2", parameters={"l2": 0.0, **inner})
-    if case.penalty not in ("None",):
-        yield replace(case, penalty="None", parameters={})
-    for name, value in case.parameters.items():
-        if name not in needed.get(case.penalty, ()):
-            yield replace(case, parameters={key: other for key, other in case.parameters.items() if key != name})
-        if isinstance(value, np.ndarray) and not case.has_blocks:
-            for entry in dict.fromkeys(value.tolist()):
-                yield replace(case, parameters={**case.parameters, name: float(entry)})
-
-
 def _rounder(case: Case) -> Iterator[Case]:
+    """The same numbers as signs, or with fewer digits; labels stay."""
     for key in ("A", "b", "weight"):
         values = getattr(case, key)
-        if values is not None and not (key == "b" and case.loss in LABELLED):  # labels stay
-            yield from (replace(case, **{key: other}) for other in rounder(values))
-    for key in ("parameters", "options"):
-        table = getattr(case, key)
-        for name, value in table.items():
-            if isinstance(value, float | np.ndarray) and name not in ("tol", "max_time"):
-                yield from (replace(case, **{key: {**table, name: other}}) for other in rounder(value))
-    for threshold in (1.35, 1.0):
-        if case.loss == "huber" and case.threshold not in (1.35, 1.0):
-            yield replace(case, threshold=threshold)
-
-
-def rounder(values: Any) -> Iterator[Any]:
-    """The same numbers as signs, powers of ten, or with fewer digits."""
-    array = np.atleast_1d(np.asarray(values, dtype=float))
-    with np.errstate(all="ignore"):
-        signs = np.where(np.isfinite(array), np.sign(array), array)
-        powers = np.where(signs * np.isfinite(array) != 0.0, signs * 10.0 ** np.round(np.log10(np.abs(array))), array)
-    digits = (np.array([float(f"{value:.{k}e}") for value in array.ravel()]).reshape(array.shape) for k in (0, 1, 3))
-    for other in (signs, powers, *digits):
-        if len(str(other.tolist())) < len(str(array.tolist())):
-            yield other if isinstance(values, np.ndarray) else float(other[0])
+        if values is None or values.dtype.kind != "f" or (key == "b" and case.loss in ("logistic", "squared_hinge")):
+            continue
+        digits = [np.array([float(f"{value:.{k}e}") for value in values.ravel()]).reshape(values.shape) for k in (0, 2)]
+        for other in (np.sign(values), *digits):
+            if len(str(other.tolist())) < len(str(values.tolist())):
+                yield replace(case, **{key: other})
 
 
 def as_test(case: Case, violation: Violation, name: str) -> str:
