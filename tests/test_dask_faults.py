@@ -200,7 +200,7 @@ def test_a_scheduler_that_goes_away(monkeypatch):
         monkeypatch.setattr(
             OnCluster,
             "ask",
-            lambda self, calls: asked.append(len(asked) == 7 and client.cluster.close()) or ask(self, calls),
+            lambda self, calls: asked.append(len(asked) == 12 and client.cluster.close()) or ask(self, calls),
         )
         with pytest.warns(match="scheduler has gone away.*The best point so far"):
             robust = ascd.HuberRegressor(alpha=0.1).fit(data, Y)
