@@ -18,7 +18,7 @@ from ascd.problem.softmax import Softmax
 from ascd.solver import tuning
 from ascd.solver.gram import GramMatrix, without_constants
 from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
-from ascd.solver.newton import Pieces, gram_newton
+from ascd.solver.newton import PenaltyPieces, gram_newton
 from ascd.solver.subproblem import Subproblem
 from ascd.solver.sweeps import largest_values
 from ascd.solver.working_set import WorkingSet
@@ -215,7 +215,9 @@ def test_a_newton_step_for_blocks_solves_the_whole_system(outputs, size, kinks):
     lengths = np.sqrt(np.add.reduceat((unit**2).sum(axis=1), starts))
     unit /= np.repeat(lengths, size)[:, None]
     right = rng.standard_normal((40, outputs))
-    found = Pieces(np.ones(unit.shape, dtype=bool), unit, unit, kappa, ridge, np.repeat(np.arange(starts.size), size))
+    found = PenaltyPieces(
+        np.ones(unit.shape, dtype=bool), unit, unit, kappa, ridge, np.repeat(np.arange(starts.size), size)
+    )
     expected = gram_newton(block.T @ block, found, right)
     whole = np.kron(block.T @ block + np.diag(kappa + ridge), np.eye(outputs))
     for b, first in enumerate(starts):

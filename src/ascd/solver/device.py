@@ -33,7 +33,7 @@ from ascd.solver.newton import cut_step, find_free
 BENT_AT_ZERO = (L1, L1L2)
 
 
-class Iterate(NamedTuple):
+class DeviceIterate(NamedTuple):
     """A point of the working set, the gradients of Q's smooth part, Q less its first value, and the penalty's cost."""
 
     x: Array
@@ -48,7 +48,7 @@ class DeviceModel:
     def __init__(self, penalty: Any, products: Any, gradient: Array, x: Array) -> None:
         self.penalty, self.products, self.columns = penalty, products, products.columns
         self.scale = np.where(products.diagonal > 1e-300, products.diagonal, 1.0)
-        self.state = Iterate(x, gradient, 0.0, float(cost_of(penalty, self.columns, x)))
+        self.state = DeviceIterate(x, gradient, 0.0, float(cost_of(penalty, self.columns, x)))
         self.known = np.ones(x.size, dtype=np.bool_)
         self.free, self.work = np.empty(x.size, dtype=np.int64), np.empty((6, x.size))
         products.largest = products.largest or self._largest_eigenvalue()
@@ -70,26 +70,26 @@ class DeviceModel:
                 if self.violation() <= target or not self._newton_step():
                     break
 
-    def correct(self, start: Iterate, products: Any) -> bool:
+    def correct(self, start: DeviceIterate, products: Any) -> bool:
         """The gradients as they truly are, after moves from ``start``; the point remains there if it is no better."""
         moved = self.state.x - start.x
         curved = products.times_exactly(moved)
         fall = float(moved @ (start.gradient + 0.5 * curved)) + self.state.cost - start.cost
         is_lower = fall <= tuning.OBJECTIVE_ROUNDING * start.cost
-        self.state = Iterate(self.state.x, start.gradient + curved, 0.0, self.state.cost) if is_lower else start
+        self.state = DeviceIterate(self.state.x, start.gradient + curved, 0.0, self.state.cost) if is_lower else start
         return is_lower
 
     def violation(self) -> float:
         """The largest one at the present point."""
         return float(largest_violation(self.penalty, self.columns, self.state.x, self.state.gradient))
 
-    def _moved(self, x: Array, change: Array) -> Iterate:
+    def _moved(self, x: Array, change: Array) -> DeviceIterate:
         """The state at another point, ``change`` from here: one product."""
         now = self.state
         curved = self.products.times(change)
         cost = float(cost_of(self.penalty, self.columns, x))
         fall = float(change @ (now.gradient + 0.5 * curved)) + cost - now.cost
-        return Iterate(x, now.gradient + curved, now.value + fall, cost)
+        return DeviceIterate(x, now.gradient + curved, now.value + fall, cost)
 
     def _advance_there(self, count: int) -> bool:
         """Have steps where the products are led downhill?"""
@@ -108,7 +108,7 @@ class DeviceModel:
         fall = 0.5 * float((found.x - now.x) @ (now.gradient + found.gradient)) + cost - now.cost
         if fall > tuning.OBJECTIVE_ROUNDING * now.cost:
             return False
-        self.state = Iterate(found.x, found.gradient, now.value + fall, cost)
+        self.state = DeviceIterate(found.x, found.gradient, now.value + fall, cost)
         return True
 
     def _advance_here(self, count: int, target: float) -> int:
@@ -134,7 +134,7 @@ class DeviceModel:
         self.state = self.state if is_best else best
         return number
 
-    def _proximal_step(self, ahead: Array, derivative: Array) -> tuple[Iterate, bool, bool]:
+    def _proximal_step(self, ahead: Array, derivative: Array) -> tuple[DeviceIterate, bool, bool]:
         """The state after a step from ``ahead``, whether it is as short as the bound L promises, and whether uphill."""
         now, bound = self.state, self.products.largest
         x, change = np.empty((2, ahead.size))

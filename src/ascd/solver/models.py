@@ -29,7 +29,7 @@ from ascd.problem.softmax import constant_step
 from ascd.solver import tuning
 from ascd.solver.gram import GramMatrix
 from ascd.solver.newton import (
-    Pieces,
+    PenaltyPieces,
     coupled_newton,
     cut_step,
     find_free,
@@ -436,7 +436,7 @@ class BlockColumnModel:
         self.x += taken
         return bool(np.any(was_moving & (self.x == 0.0)))
 
-    def _direction(self, found: Pieces, right: Array) -> Array:
+    def _direction(self, found: PenaltyPieces, right: Array) -> Array:
         """Return Newton's direction, by Cholesky's method where a matrix is small, else by conjugate gradients."""
         (d, _), change = self.raw_gradient.shape, np.zeros(right.shape)
         rows = np.flatnonzero(found.is_free.any(axis=1))
@@ -477,7 +477,7 @@ class BlockColumnModel:
         self.reads += moved.size
         return predictor
 
-    def _times(self, found: Pieces, stacked: Array) -> Array:
+    def _times(self, found: PenaltyPieces, stacked: Array) -> Array:
         """Return the Hessian of Q times a direction of free coefficients and, in the last row, constants."""
         change, constant = stacked[:-1], stacked[-1]
         bent = self.curvature.times(self._predictor(change) + constant)
@@ -488,7 +488,7 @@ class BlockColumnModel:
         out = np.where(found.is_free, out - along[:, None] * found.unit, 0.0)
         return np.concatenate([out, bent.sum(axis=0, keepdims=True) * self.intercept])
 
-    def _conjugate_gradients(self, found: Pieces, right: Array, constant: Array) -> Array:
+    def _conjugate_gradients(self, found: PenaltyPieces, right: Array, constant: Array) -> Array:
         own = np.ascontiguousarray(self.curvature.own.T)
         diagonal = np.stack([self.matrix.squares(h, self.columns) for h in own], axis=1)
         diagonal = np.concatenate([diagonal + (found.kappa + found.ridge)[:, None], [self.curvature.own.sum(axis=0)]])

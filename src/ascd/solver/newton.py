@@ -147,7 +147,7 @@ def newton_direction(gram: Array, free: Array, work: Array, right: Array) -> Arr
 # ---- blocks
 
 
-class Pieces(NamedTuple):
+class PenaltyPieces(NamedTuple):
     """The penalty around x: which entries are free, its derivative and x/‖x_b‖; for rows κ_b, m_b and the block b."""
 
     is_free: Array
@@ -157,14 +157,14 @@ class Pieces(NamedTuple):
     ridge: Array
     block: Array
 
-    def of_rows(self, rows: Array) -> Pieces:
-        return Pieces(*(part[rows] for part in self))
+    def of_rows(self, rows: Array) -> PenaltyPieces:
+        return PenaltyPieces(*(part[rows] for part in self))
 
     @property
-    def flat(self) -> Pieces:
+    def flat(self) -> PenaltyPieces:
         """The same with one output."""
         outputs = self.unit.shape[1]
-        return Pieces(*(np.repeat(part, outputs) if part.ndim == 1 else part.reshape(-1, 1) for part in self))
+        return PenaltyPieces(*(np.repeat(part, outputs) if part.ndim == 1 else part.reshape(-1, 1) for part in self))
 
     @property
     def starts(self) -> Array:
@@ -172,7 +172,7 @@ class Pieces(NamedTuple):
         return np.flatnonzero(np.diff(self.block, prepend=-1))
 
 
-def pieces_of(penalty: Any, working: BlockLayout, x: Array) -> Pieces:
+def pieces_of(penalty: Any, working: BlockLayout, x: Array) -> PenaltyPieces:
     """Return the pieces of the penalty that x of shape (m, T) lies on."""
     derivative, unit = np.empty(x.shape), np.zeros(x.shape)
     kink, ridge, length = np.empty((3, working.blocks.size))
@@ -185,7 +185,7 @@ def pieces_of(penalty: Any, working: BlockLayout, x: Array) -> Pieces:
         away = length[block][:, None]
         np.divide(x, away, out=unit, where=(away > 0.0) & is_free)
         kappa = np.divide(kink, length, out=np.zeros(kink.size), where=length > 0.0)
-    return Pieces(is_free, derivative, unit, kappa[block], ridge[block], block)
+    return PenaltyPieces(is_free, derivative, unit, kappa[block], ridge[block], block)
 
 
 def try_lengths(
@@ -261,7 +261,7 @@ def blocks_cost(penalty: Any, blocks: Array, starts: Array, x: Array, outputs: i
 # ---- Newton's systems for blocks; ``right`` is minus the gradient on the free entries, 0 elsewhere
 
 
-def gram_newton(gram: Array, found: Pieces, right: Array) -> Array | None:
+def gram_newton(gram: Array, found: PenaltyPieces, right: Array) -> Array | None:
     """Return Newton's step, of shape (m, T), for outputs that share the Gram matrix of the columns; None if none."""
     step, outputs = np.zeros(right.shape), right.shape[1]
     rows = np.flatnonzero(found.is_free.any(axis=1))
@@ -279,7 +279,9 @@ def gram_newton(gram: Array, found: Pieces, right: Array) -> Array | None:
     return None if solved is None else step
 
 
-def coupled_newton(block: Array, curvature: Curvature, found: Pieces, right: Array, intercept: bool) -> Array | None:
+def coupled_newton(
+    block: Array, curvature: Curvature, found: PenaltyPieces, right: Array, intercept: bool
+) -> Array | None:
     """Return Newton's step, of shape (m, T), where outputs are coupled; None where there is none.
 
     ``block`` holds the columns, of shape (d, m).  The constants are a column of ones that is eliminated.
@@ -308,7 +310,7 @@ def coupled_newton(block: Array, curvature: Curvature, found: Pieces, right: Arr
     return None if solved is None else step.reshape(m, outputs)
 
 
-def _solve(gram: Array, found: Pieces, right: Array) -> Array | None:
+def _solve(gram: Array, found: PenaltyPieces, right: Array) -> Array | None:
     """Return the step on rows that are free in all outputs; the diagonal is shifted where the matrix is singular."""
     from scipy.linalg.lapack import dpotrf, dpotri, dpotrs  # here, so that importing ascd stays cheap
 
@@ -330,7 +332,7 @@ def _solve(gram: Array, found: Pieces, right: Array) -> Array | None:
     return None
 
 
-def _with_kinks(first: Array, inverse: Array, found: Pieces) -> Array | None:
+def _with_kinks(first: Array, inverse: Array, found: PenaltyPieces) -> Array | None:
     """Return the step with one rank a block taken out of the Hessian, ``inverse`` = K⁻¹ and ``first`` = K⁻¹·right.
 
     None where what is left is not positive definite; blocks without a kink have κ = 0.

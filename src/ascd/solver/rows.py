@@ -50,7 +50,7 @@ NO_COLUMNS = np.empty(0, dtype=np.int64)
 # ---- what a chunk returns
 
 
-class Rows(NamedTuple):
+class RowSamples(NamedTuple):
     """The samples of some rows."""
 
     sample: Sample
@@ -107,18 +107,18 @@ class Sums(NamedTuple):
 ADDED = ("losses", "totals", "products", "sums", "square", "sizes", "split", "gaps")
 
 
-def rows_of(sample: Sample, loss: Any, rows: slice) -> Rows:
+def rows_of(sample: Sample, loss: Any, rows: slice) -> RowSamples:
     """Return the samples of these rows, to be kept beside their chunk."""
     weight = sample.weight if np.ndim(sample.weight) == 0 else sample.weight[rows]
     if isinstance(loss, Shifted):  # its targets are numbers of samples
         size = loss.target[rows].size
-        return Rows(
+        return RowSamples(
             Sample(np.arange(float(size)), weight), loss._replace(target=loss.target[rows], offset=loss.offset[rows])
         )
-    return Rows(Sample(sample.target[rows], weight), loss)
+    return RowSamples(Sample(sample.target[rows], weight), loss)
 
 
-def sums_over_rows(part: Any, rows: Rows, *given: Any) -> Sums:
+def sums_over_rows(part: Any, rows: RowSamples, *given: Any) -> Sums:
     """Return the sums over a chunk; ``given`` are the fields of a ``Trial``."""
     trial, (sample, loss) = Trial(*given), _writable(rows)
     d, count = part.shape[0], trial.lengths.size
@@ -144,13 +144,13 @@ def sums_over_rows(part: Any, rows: Rows, *given: Any) -> Sums:
     )  # fmt: skip
 
 
-def _writable(rows: Rows) -> Rows:
+def _writable(rows: RowSamples) -> RowSamples:
     """Return rows with writable arrays: those that have travelled may be locked."""
     sample, loss = rows
     weight = sample.weight if np.ndim(sample.weight) == 0 else unlocked(sample.weight)
     if isinstance(loss, Shifted):
         loss = loss._replace(target=unlocked(loss.target), offset=unlocked(loss.offset))
-    return Rows(Sample(unlocked(sample.target), weight), loss)
+    return RowSamples(Sample(unlocked(sample.target), weight), loss)
 
 
 def _predictor(part: Any, x: Array) -> Array:
@@ -175,7 +175,7 @@ def _gaps(sample: Sample, loss: Any, predictor: Array, gradient: Array, group: A
 # ---- the method
 
 
-class Iterate(NamedTuple):
+class RowIterate(NamedTuple):
     """Where the run is; ``sums`` are those at the end of a step that led here, if there was one.
 
     ``means`` are those of all columns, the moments' those of their own.
@@ -216,7 +216,7 @@ class RowNewton:
         self.start: tuple[Array, float] | None = (x, constant)  # None: at the state
         self.is_quadratic = state.loss.is_quadratic
         self.kept: list[Any] = []
-        self.iterate: Iterate | None = None
+        self.iterate: RowIterate | None = None
         self.damping, self.report = 0.0, check.report
         self.columns, self.reads = np.arange(state.n), 0
 
@@ -263,7 +263,7 @@ class RowNewton:
         self.iterate = None
         self.check.bounds.read_all(state.raw_gradient)
 
-    def _begin(self) -> Iterate | None:
+    def _begin(self) -> RowIterate | None:
         """Return the last iterate; the state from what is known of it; or the start, by a round trip."""
         state, bounds = self.state, self.check.bounds
         if self.iterate is not None:
@@ -277,7 +277,7 @@ class RowNewton:
         if not 0.0 < found.total < math.inf:  # no sample curves its loss here
             return None
         total, gradient = float(state.raw_gradient.sum()), bounds.estimate[:, 0].copy()
-        return Iterate(
+        return RowIterate(
             x.copy(), float(state.constant[0]), state.seen.value, gradient, total, found, found.means, None
         )  # fmt: skip
 
@@ -294,7 +294,7 @@ class RowNewton:
         found: Sums = self.rows.over_rows(sums_over_rows, self.kept, *trial)
         return found
 
-    def _at(self, x: Array, constant: float, sums: Sums, number: int, last: Iterate | None) -> Iterate | None:
+    def _at(self, x: Array, constant: float, sums: Sums, number: int, last: RowIterate | None) -> RowIterate | None:
         """Return the iterate that a length leads to; None where nothing finite is known of it.
 
         Where the sums have no moments, those of the last iterate are the same.
@@ -306,11 +306,11 @@ class RowNewton:
         if not (0.0 < found.total < math.inf and np.isfinite(found.products).all()):
             return None
         means = sums.sums / found.total if last is None or sums.moments is not None else last.means
-        return Iterate(
+        return RowIterate(
             x, constant, loss, gradient, float(sums.totals[number]), found, means, sums if number == 0 else None
         )
 
-    def _report(self, point: Iterate) -> Report:
+    def _report(self, point: RowIterate) -> Report:
         """Return how good the iterate is."""
         state = self.state
         if point.sums is None and np.array_equal(state.x[:, 0], point.x):
@@ -323,17 +323,17 @@ class RowNewton:
         violation = state.terms.violation_on(self.columns, x, self._gradient(point))
         return Report(point.loss + self._cost(point.x), gap, violation, math.isfinite(gap), math.inf)
 
-    def _gradient(self, point: Iterate) -> Array:
+    def _gradient(self, point: RowIterate) -> Array:
         """Return the gradient; that with the best constant, if there is an intercept."""
         return point.gradient - point.total * point.means if self.state.intercept else point.gradient
 
-    def _has_all(self, point: Iterate) -> bool:
+    def _has_all(self, point: RowIterate) -> bool:
         """Return whether the worst violation is one of the columns whose moments are known."""
         columns = point.moments.columns
         worst = self.state.terms.violation_on(columns, point.x[columns], self._gradient(point)[columns])
         return bool(worst >= self.report.violation)
 
-    def _propose(self, point: Iterate, tolerance: float) -> Proposal:
+    def _propose(self, point: RowIterate, tolerance: float) -> Proposal:
         """Return the model's minimum."""
         found, gradient, columns = point.moments, self._gradient(point).copy(), point.moments.columns
         gram, violation = self._gram(found), self.report.violation
@@ -367,7 +367,7 @@ class RowNewton:
         np.fill_diagonal(store, diagonal + self.damping * typical * self.problem.norm[found.columns] ** 2)
         return store
 
-    def _follow(self, point: Iterate, proposal: Proposal) -> Iterate | None:
+    def _follow(self, point: RowIterate, proposal: Proposal) -> RowIterate | None:
         """Return the best iterate on the way to the proposal and beyond; the same one where F decreases nowhere."""
         lengths = WHOLE if self.is_quadratic else TRIAL_LENGTHS
         ends = (point.x, self._gradient(point)), (proposal.x, proposal.gradient)

@@ -28,7 +28,7 @@ from ascd.problem.penalties import piece
 from ascd.problem.samples import Curvature, begin_search, best_constant, fill_gradients, sample_gap
 from ascd.problem.terms import positive_part, term_between
 from ascd.solver.state import Evaluation, State
-from ascd.solver.sweeps import fill_curvatures, positive, rooms_for_past, sweep_blocks
+from ascd.solver.sweeps import fill_curvatures, move_gradient, positive, rooms_for_past, sweep_blocks
 from ascd.solver.tuning import (
     CANCELS,
     CONSTANT,
@@ -199,14 +199,6 @@ def prepare_columns(
 
 
 @helper
-def move(matrix: Any, j: int, change: float, weight: Array, residual: Array) -> None:
-    """Add change·weight·a_j to the raw gradient of the model."""
-    for p in range(matrix.start(j), matrix.stop(j)):
-        k = matrix.row(p)
-        residual[k] += change * weight[k] * matrix.entry(p, j)
-
-
-@helper
 def sweep_small(
     matrix: Any, penalty: Any, columns: Array, count: int, lipschitz: Array, means: Array, total: float, weight: Array,
     residual: Array, offset: float, x: Array, target: float, before: float,
@@ -228,7 +220,7 @@ def sweep_small(
             change = new - x[j]
             if change != 0.0:
                 x[j] = new
-                move(matrix, j, change, weight, residual)
+                move_gradient(matrix, j, change, weight, residual)
                 offset -= change * mean
         columns[left], lipschitz[left], means[left] = j, lipschitz[i], mean
         left += 0 if violation < -before else 1
@@ -264,7 +256,7 @@ def solve_by_cholesky(system: Array, right: Array) -> bool:
 
 
 @helper
-def add_products(
+def add_gram_row(
     matrix: Any, j: int, mean: float, total: float, weight: Array, members: Array, size: int, gram: Array, room: Array
 ) -> None:
     """Fill in row ``size`` of the Gram matrix: the products of column j with the members, and with itself."""
@@ -295,7 +287,7 @@ def newton_small(
                 return 2, offset, reads
             if slot[j] < 0:
                 slot[j] = known[0]
-                add_products(matrix, j, means[i], total, weight, free[most:], known[0], gram, room)
+                add_gram_row(matrix, j, means[i], total, weight, free[most:], known[0], gram, room)
                 known[0] += 1
                 reads += 1
             free[size] = j
@@ -329,7 +321,7 @@ def newton_small(
         there = there if a == first else min(max(x[j] + step * right[a], lowest[a]), highest[a])
         change = there - x[j]
         x[j] = there
-        move(matrix, j, change, weight, residual)
+        move_gradient(matrix, j, change, weight, residual)
         offset -= change * gram[slot[j], most]
     return 1 if first >= 0 else 0, offset, reads + 2 * size
 

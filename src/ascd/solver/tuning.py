@@ -67,20 +67,6 @@ PASSES, FEWEST_PASS_SWEEPS, SLOW, LONGER_ROUND = 3.0, 3, 0.85, 1.5
 #: Columns that come near with a look, as a multiple of those that have moved.
 MOST_BROUGHT = 2
 
-# ---- paths over data that are dear to read (foresight)
-
-#: Penalties whose minima are guessed at once, at most.  What they would read without, together, in passes, at least: a
-#: guess takes a pass, and columns that come near.
-MOST_GUESSES, WORTH_A_PASS = 16, 1.5
-#: A guess is right where at most this share of the columns is read to prove it.
-RIGHT_GUESS = 0.2
-#: Columns that may move, as a share of those that fit near; those that have moved already, at most, as a share of that.
-ROOM_SHARE, MOVED_SHARE = 0.9, 0.7
-#: What a guess may miss of the tolerance, as a violation.
-GUESS_SHARE = 0.1
-#: The share of the memory that guesses may take, with the products of all columns.
-GUESSES_SHARE = 0.2
-
 # ---- rows that are elsewhere
 
 #: Lengths of a step that are tried in one round; the whole step is the first.  First steps of a logistic loss are up to
@@ -303,12 +289,6 @@ FEW_COEFFICIENTS, FINE_SHARE = 500, 1e-8
 #: A factor above every alpha that float64's gradients can need, and halvings that find the largest to its last digit.
 WIDEST_ALPHA, ALPHA_HALVINGS = 2.0**1000, 900
 
-# ---- rounding
-
-
-#: F is a sum with rounding errors: it cannot tell whether a step was good that promises less than this share of it.
-UNSEEN_FALL = 1e-13
-
 # ---- smooth problems
 
 #: Newton's steps on all coefficients take the place of L-BFGS where the square of their number is at most so many times
@@ -317,24 +297,9 @@ UNSEEN_FALL = 1e-13
 #: (12 and 8 of these): 0.63 s instead of 0.96 to 1.16 with C = 1, 0.72 instead of 1.85 to 2.54 with C = 100.
 TALL_FOR_NEWTON, PAIRS_FOR_NEWTON = 75.0, 25.0
 
-#: L-BFGS goes on until the gap seems to be this share of the tolerance, and this many times less where that was not
-#: enough; at most so many steps at a time, with so many pairs remembered.
-SMOOTH_SHARE, SMOOTH_AGAIN, SMOOTH_STEPS, SMOOTH_MEMORY = 0.5, 0.1, 500, 10
-#: Of vectors with at least so many numbers it remembers more pairs.  News20 with 20 classes and C = 100: after 64 s the
-#: gap is 0.05 with 40 pairs, and 0.2 to 3 with 10.  Tiny fits are a tenth slower with 30.
-LONG_VECTOR, LONG_MEMORY = 100_000, 30
-#: Lengths of a step: at most so many are tried; F must fall by this share of what its slope promises, and the slope to
-#: this share; too short a step becomes so many times as long, others stay this share of the interval from its ends.
-MOST_LENGTHS, LEAST_FALL, FLAT_ENOUGH, LONGER, LINE_MARGIN = 25, 1e-4, 0.9, 4.0, 0.1
-#: A step along which the slope has changed by less than this share of it tells nothing of curvature but rounding.
-STRAIGHT = 1e-3
-#: Vectors of samples take the place of coefficients where there are so many times as many of these: three passes over
-#: the former for two over the latter.
-SPAN_SIDE = 1.5
 #: Better variables cost a matrix of products: they pay where the smaller side of A is at most so many times the outputs
-#: (two products with A and all outputs for each of some fifty steps).  Directions of the samples below this share of
-#: the largest are left out.
-SHORT_SIDE, LEAST_RANK = 40, 1e-13
+#: (two products with A and all outputs for each of some fifty steps).
+SHORT_SIDE = 40
 
 #: The predictor is computed from x itself after a step that moves this share of the support, or more.
 FRESH_SHARE = 0.5
