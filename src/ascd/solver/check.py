@@ -75,7 +75,7 @@ class OptimalityCheck:
             return None
         low, high = np.empty((2, state.n))
         subgradients(state.penalty, state.x.ravel(), low, high)
-        return Wanted(low, high, max(tuning.LARGEST_SET, tuning.MOST_BROUGHT * state.support.size))
+        return Wanted(low, high, max(tuning.LARGEST_SET, 2 * state.support.size))
 
     def _screen(self) -> None:
         self.candidates = self.state.terms.screen(self.state.x, self.bounds.estimate, self.bounds.radius)

@@ -66,7 +66,7 @@ class DeviceModel:
             # proximal steps with momentum where the products are, or here
             is_done = self._advance_there(tuning.STEPS_BETWEEN)
             steps += tuning.STEPS_BETWEEN if is_done else self._advance_here(tuning.STEPS_BETWEEN, target)
-            for _ in range(tuning.MOST_FACES if hasattr(self.penalty, "piece") else 0):
+            for _ in range(2 if hasattr(self.penalty, "piece") else 0):
                 if self.violation() <= target or not self._newton_step():
                     break
 
@@ -123,7 +123,7 @@ class DeviceModel:
                 continue
             self.state = found
             best = found if found.value <= best.value else best
-            if number == count or (number % tuning.STEPS_A_LOOK == 0 and self.violation() <= target):
+            if number == count or (number % 5 == 0 and self.violation() <= target):
                 break
             following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
             share, t = (0.0, 1.0) if is_uphill else ((t - 1.0) / following, following)
@@ -185,13 +185,13 @@ class DeviceModel:
         root = np.sqrt(self.scale)
         vector = np.random.default_rng(0).standard_normal(root.size)
         found = 1.0
-        for _ in range(tuning.POWER_STEPS):
+        for _ in range(3):
             vector = self.products.times(vector / root) / root
             length = float(np.linalg.norm(vector))
             if not 0.0 < length < math.inf:
                 break
             found, vector = length, vector / length
-        return tuning.RAISED * max(found, 1.0)
+        return 1.05 * max(found, 1.0)
 
 
 def minimise_refined(model: DeviceModel, products: Any, target: float, most_steps: int) -> bool:
@@ -201,11 +201,11 @@ def minimise_refined(model: DeviceModel, products: Any, target: float, most_step
     """
     left = model.violation()
     while left > target:
-        start, before, goal = model.state, left, max(target, tuning.SHORT_SHARE * left)
+        start, before, goal = model.state, left, max(target, 1e-2 * left)
         is_there = model.minimise(goal, most_steps) <= goal
         is_lower = model.correct(start, products)
         left = model.violation()
-        if left > target and not (is_there and is_lower and left <= tuning.SHORT_GAIN * before):
+        if left > target and not (is_there and is_lower and left <= 0.5 * before):
             return False
     return True
 

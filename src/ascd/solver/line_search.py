@@ -71,12 +71,12 @@ class Backtracking:
         predicted = slope + terms.cost_on(step.blocks, step.x) - cost
         size = abs(state.seen.value) + abs(cost)
         t = 1.0
-        while t >= tuning.SMALLEST_STEP:
+        while t >= 1e-14:
             x = step.x if t == 1.0 else between(before, step.x, t)
             trial, moved = state.evaluate_at(there if t == 1.0 else state.seen.predictor + t * direction)
             decrease = trial.value - state.seen.value
             end_slope = float(np.vdot(trial.raw_gradient, direction))
-            if -predicted <= tuning.HARDLY_SEEN * size:  # the slopes at both ends tell it better than F
+            if -predicted <= 1e-9 * size:  # the derivatives at both ends tell it better than F
                 decrease = min(decrease, 0.5 * t * (slope + end_slope))
             decrease += terms.cost_on(step.blocks, x) - cost
             if self._is_enough(decrease, t, predicted, size):
@@ -87,7 +87,7 @@ class Backtracking:
                 self.secant = self._mean_curvature(trial)
             # where a straight line from the predicted derivative to the one at the end has its zero
             rise = end_slope - slope
-            t *= min(max(-predicted / rise, tuning.SHORTEST), tuning.LONGEST) if rise > 0.0 else tuning.LONGEST
+            t *= min(max(-predicted / rise, 0.1), 0.5) if rise > 0.0 else 0.5
         self._adapt(0.0)
         return 0.0
 
@@ -106,7 +106,7 @@ class Backtracking:
         moved = nonzero_rows(change)
         outside = state.support.size - nonzero_rows(state.x[step.rows]).size
         count = nonzero_rows(step.x).size
-        if outside == 0 and tuning.FRESH_SHARE * count <= moved.size:
+        if outside == 0 and 0.5 * count <= moved.size:
             return state.predictor_of(step.rows, step.x) + constant, True
         added = state.predictor_of(step.rows[moved], change[moved])
         return state.seen.predictor + added + step.shift, False
@@ -114,7 +114,7 @@ class Backtracking:
     def _is_enough(self, decrease: float, t: float, predicted: float, size: float) -> bool:
         """Return whether F kept a share of the predicted decrease; its own rounding errors are forgiven."""
         if self.state.loss.is_quadratic:  # the model is F: only useless products would make it rise
-            return decrease <= tuning.WORTHLESS * size
+            return decrease <= 1e-3 * size
         noise = tuning.OBJECTIVE_ROUNDING * (4.0 + math.sqrt(self.state.d)) * size
         return decrease <= tuning.ENOUGH_FALL * t * predicted + (noise if -predicted <= noise else 0.0)
 
@@ -135,7 +135,7 @@ class Backtracking:
             self.damping = max(tuning.MORE_DAMPING * self.damping, tuning.LEAST_AFTER_FAILURE)
         else:
             self.secant = None
-            self.damping = max(tuning.LESS_DAMPING * self.damping, tuning.LEAST_DAMPING)
+            self.damping = max(0.25 * self.damping, 1e-10)
 
 
 def between(start: Array, end: Array, t: float) -> Array:

@@ -133,7 +133,7 @@ class Solver:
                 return Status.DIVERGED
             start = min(start, self.report.objective)
             # a run that goes on for long while its objective is within the tolerance: that may be its own proof
-            is_own_proof = rounds >= tuning.LONG_RUN and 0.0 < self.report.objective <= tolerance
+            is_own_proof = rounds >= 20 and 0.0 < self.report.objective <= tolerance
             if self.report.gap <= tolerance or is_own_proof:
                 ended = self.check.confirm(tolerance, is_last=confirm)
                 if ended is not None:
@@ -273,7 +273,7 @@ class Improvement:
         lowest = math.inf
         if self.objective < math.inf:
             lowest = self.objective - tuning.OBJECTIVE_ROUNDING * abs(self.objective)
-        share = tuning.PROGRESS
+        share = 0.9
         is_better = now.objective < lowest or now.gap < share * self.gap or now.violation < share * self.violation
         self.idle = 0 if is_better else self.idle + 1
         self.objective = min(self.objective, now.objective)

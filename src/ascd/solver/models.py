@@ -156,7 +156,7 @@ class ColumnModel:
             violation, done, reads = sweep_columns(
                 self.penalty, self.matrix, self.positions, self.columns, self.lipschitz, self.weight, self.means,
                 self.total, self.raw_gradient, self.x, self.free, self.turn, self.seed, target,
-                min(tuning.SWEEPS_BETWEEN_CG, most_sweeps - sweeps),
+                min(100, most_sweeps - sweeps),
             )  # fmt: skip
             sweeps += done
             self.reads += reads
@@ -261,7 +261,8 @@ class BlockGramModel:
         """Sweep until no block violates optimality by more than ``target``; return the violation left."""
         sweeps, violation, best, stale = 0, math.inf, math.inf, 0
         can_newton = hasattr(self.penalty, "block_piece")
-        most = max(most_sweeps, tuning.CHEAP_SWEEPS // (self.x.shape[0] * self.x.size))
+        # some 10 ms: 400 sweeps leave nearly parallel columns far from their minimum
+        most = max(most_sweeps, 10_000_000 // (self.x.shape[0] * self.x.size))
         while sweeps < most:
             between = min(self._between() if can_newton else tuning.MOST_BETWEEN_STEPS, most - sweeps)
             violation, done = sweep_blocks(
@@ -355,14 +356,14 @@ class BlockColumnModel:
                 sweeps += 1
                 if violation <= target:
                     return violation
-            is_fast = self.has_one_curvature and violation < tuning.FAST_FALL * best
+            is_fast = self.has_one_curvature and violation < 0.3 * best
             stale = 0 if violation < 0.9 * best else stale + 1
             best = min(best, violation)
-            if stale > tuning.MOST_STALE_COLUMNS:
+            if stale > 3:
                 break
             if is_fast:
                 continue
-            cuts, most = 0, 1 if self.has_one_curvature else tuning.MOST_CUTS
+            cuts, most = 0, 1 if self.has_one_curvature else 30
             while can_newton and cuts < most and self._newton_step():
                 cuts += 1
         return violation
@@ -442,7 +443,7 @@ class BlockColumnModel:
         rows = np.flatnonzero(found.is_free.any(axis=1))
         some, count, step = found.of_rows(rows), int(found.is_free.sum()), None
         size = rows.size if self.has_one_curvature else count
-        if size <= tuning.LARGEST_DENSE and size**2 * (d + size) <= tuning.MOST_DENSE_WORK:
+        if size <= tuning.LARGEST_DENSE and size**2 * (d + size) <= 3e10:
             block, weight = self._dense()[:, rows], self.curvature.most
             if self.has_one_curvature:
                 if self.intercept:
@@ -494,6 +495,6 @@ class BlockColumnModel:
         diagonal = np.concatenate([diagonal + (found.kappa + found.ridge)[:, None], [self.curvature.own.sum(axis=0)]])
         solved = conjugate_gradients(
             lambda stacked: self._times(found, stacked), diagonal, np.concatenate([right, [constant]]),
-            tuning.MOST_BLOCK_CG_STEPS, tuning.BLOCK_CG_ACCURACY**2,
+            60, 1e-6,
         )  # fmt: skip
         return solved[:-1]

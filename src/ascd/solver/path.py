@@ -158,9 +158,9 @@ class _Walk:
     def _hardly_changes(self) -> bool:
         """Return whether the deviance explained is nearly all, or hardly grows: glmnet's rule."""
         explained = [row[3] for row in self.rows]
-        if len(explained) < tuning.FEWEST_PENALTIES:
+        if len(explained) < 5:
             return False
-        return explained[-1] > tuning.ALMOST_ALL or explained[-1] - explained[-2] < tuning.HARDLY_MORE * explained[-1]
+        return explained[-1] > 0.999 or explained[-1] - explained[-2] < 1e-5 * explained[-1]
 
     def result(self, factors: Array, status: Status, seconds: float) -> Path:
         problem, count = self.solver.problem, len(self.points)
@@ -193,10 +193,10 @@ def largest_alpha(solver: Solver, penalty: Any, reference: float, limits: Limits
             "alphas must be given: the penalty has no kink at zero, so no alpha makes all coefficients zero"
             if math.isinf(factor) else "alphas must be given: every alpha makes all coefficients zero"
         )  # fmt: skip
-    for _ in range(tuning.MOST_STARTS):  # fit unpenalised coordinates first: that changes the gradient of the others
-        solver.minimise(penalty.scaled(factor), tuning.PRECISE_START * reference, limits, lambda solver: False)
+    for _ in range(20):  # fit unpenalised coordinates first: that changes the gradient of the others
+        solver.minimise(penalty.scaled(factor), 1e-12 * reference, limits, lambda solver: False)
         needed = at_zero(solver, penalty)
-        if needed <= factor * (1.0 + tuning.SAME_FACTOR):
+        if needed <= factor * (1.0 + 1e-9):
             break
         factor = needed
     return needed
@@ -223,7 +223,7 @@ def _block_alpha(solver: Solver, penalty: Any) -> float:
         score_blocks(penalty.scaled(factor), zero, gradient, no_radius, problem.ends, norm, blocks, distance)
         return float(distance[blocks].max(initial=0.0))
 
-    largest(tuning.WIDEST_ALPHA)
+    largest(2.0**1000)  # above every alpha that float64's gradients can need
     blocks = blocks[distance <= 0.0]  # the others have no kink at zero
     if blocks.size == 0:
         return math.inf
@@ -232,7 +232,7 @@ def _block_alpha(solver: Solver, penalty: Any) -> float:
     low, high = 0.0, 1.0
     while largest(high) > 0.0:
         low, high = high, 2.0 * high
-    for _ in range(tuning.ALPHA_HALVINGS):
+    for _ in range(900):  # to the last digit
         middle = 0.5 * (low + high) if low > 0.25 * high else (math.sqrt(low * high) if low > 0.0 else 0.5 * high)
         if not low < middle < high:
             break

@@ -43,7 +43,12 @@ from ascd.solver.check import OptimalityCheck, Report
 from ascd.solver.models import GramModel, KnownGram
 from ascd.solver.state import State
 
-SCALES, TRIAL_LENGTHS, WHOLE = np.array(tuning.DUAL_SCALES), np.array(tuning.STEP_LENGTHS), np.ones(1)
+#: Scales of a dual point that its gap is computed for: 1 − 4⁻ᵏ, and 1.  A chord of a parabola between two of them lies
+#: at most 1.6 times above it.
+SCALES = np.array([*(1.0 - 0.25**k for k in range(13)), 1.0])
+#: Lengths of a step that are tried in one round trip, the whole step first.  First steps of a logistic loss are up to
+#: six times too short.
+TRIAL_LENGTHS, WHOLE = np.array([1.0, 0.5, 0.25, 0.05, 2.0, 3.0, 4.0, 6.0]), np.ones(1)
 NO_COLUMNS = np.empty(0, dtype=np.int64)
 
 
@@ -230,8 +235,8 @@ class RowNewton:
         """Run until the gap is at most ``tolerance``; None where the rest needs the samples themselves."""
         failures, lowest, stopwatch = 0, math.inf, Stopwatch()
         point, self.damping = self._begin(), 0.0
-        for rounds in range(min(limits.max_iter, tuning.MOST_ROW_ROUNDS) + 1):
-            if point is None or failures > tuning.MOST_FAILURES:
+        for rounds in range(min(limits.max_iter, 100) + 1):
+            if point is None or failures > 4:
                 return None
             self.iterate = point
             self.report = self._report(point)
@@ -244,8 +249,9 @@ class RowNewton:
                 return Status.TIME_LIMIT
             proposal = self._propose(point, tolerance)
             is_known = point.sums is not None or not self.is_ahead  # else its gap is not
-            is_slow = is_known and not gap < tuning.HALF_THE_GAP * lowest
-            if is_slow and not proposal.decrease > tuning.HARDLY_FALLS * tolerance and self._has_all(point):
+            # what is missing then is a proof that needs the samples themselves
+            is_slow = is_known and not gap < 0.5 * lowest
+            if is_slow and not proposal.decrease > 0.1 * tolerance and self._has_all(point):
                 return None
             lowest = min(lowest, gap)
             if is_ended():
@@ -338,7 +344,8 @@ class RowNewton:
         found, gradient, columns = point.moments, self._gradient(point).copy(), point.moments.columns
         gram, violation = self._gram(found), self.report.violation
         spread = float(np.abs(point.x).sum()) or self.report.objective / max(violation, 1e-300)
-        target = tuning.ROUND_SHARE * min(tuning.ENOUGH * tolerance / max(spread, 1e-300), violation)
+        # a round trip costs more than sweeps
+        target = 0.01 * min(tuning.ENOUGH * tolerance / max(spread, 1e-300), violation)
         known = KnownGram(columns, gram, np.ones(columns.size, dtype=np.bool_))
         model = GramModel(self.state.penalty, known, gradient[columns], point.x[columns])
         model.minimise(target, tuning.MOST_SWEEPS)
@@ -403,7 +410,7 @@ class RowNewton:
         is_wanted |= nearest > 0.0
         moving = int(np.count_nonzero(is_wanted))
         count = moving + tuning.FEWEST_NEXT + int(tuning.NEXT_SHARE * moving)
-        if count > tuning.MOST_COLUMNS * n:
+        if count > 0.9 * n:
             return np.arange(n)
         nearest[is_wanted] = math.inf
         return np.sort(np.argpartition(-nearest, count - 1)[:count])

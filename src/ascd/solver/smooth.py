@@ -92,7 +92,7 @@ def is_for_newton(problem: Problem) -> bool:
 def variables_of(state: State) -> Any:
     """Return those that suit the size of the problem; the coefficients where numbers leave float64's range."""
     d, n = state.problem.n_samples, state.problem.n_features
-    if min(d, n) <= tuning.SHORT_SIDE * state.problem.n_outputs and d * n <= tuning.LARGEST_WIDE:
+    if min(d, n) <= tuning.SHORT_SIDE * state.problem.n_outputs and d * n <= 3e7:
         with np.errstate(all="ignore"):
             try:
                 return Preconditioned(state)

@@ -267,7 +267,7 @@ def as_start(problem: Problem, x0: Any, intercept: bool) -> Array:
 
 def as_constant(problem: Problem, intercept0: Any, intercept: bool) -> Array:
     """Return where the intercepts start, of shape (n_outputs,)."""
-    count, most = problem.n_outputs, tuning.LARGEST_INTERCEPT
+    count, most = problem.n_outputs, 1e300  # sums with predictions are still finite
     if problem.is_by_coordinate:
         constant = np.array([0.0 if intercept0 is None else as_number(intercept0, "intercept0", low=-most, high=most)])
     else:

@@ -58,12 +58,12 @@ class Subproblem:
             self._step(working, working.target)
             self.bounds.update(self.state.raw_gradient)
             return
-        for _ in range(tuning.MOST_MODELS):
+        for _ in range(8):
             share = self._step(working, self._model_target(working, violation))
             if math.isnan(share):
                 break
             if share == 0.0:
-                if not 0.0 < self.line_search.damping <= tuning.MOST_DAMPING:
+                if not 0.0 < self.line_search.damping <= 16.0:
                     break
                 continue
             self.bounds.update(self.state.raw_gradient)
@@ -76,8 +76,9 @@ class Subproblem:
         """Return the violation that a model may keep."""
         if not working.target:
             return 0.0
-        target = max(tuning.MODEL_SHARE * violation, tuning.LAST_MODEL_SHARE * working.target)
-        return tuning.COUPLED_MODEL_SHARE * target if self._is_for_one_gram(working) else target
+        target = max(0.03 * violation, 0.3 * working.target)
+        # one matrix of all coefficients costs more than sweeps over it
+        return 0.1 * target if self._is_for_one_gram(working) else target
 
     def _violation(self, working: WorkingSet) -> float:
         state, rows = self.state, working.rows
@@ -179,7 +180,7 @@ class Subproblem:
     def _prepare_gram(self, columns: Array, weight: Array) -> None:
         """Make the Gram matrix contain these columns, with these curvatures."""
         gram, joining = self.gram, columns[self.gram.position[columns] < 0]
-        if not self.is_quadratic and (joining.size or gram.columns.size > tuning.MOST_OTHERS * columns.size):
+        if not self.is_quadratic and (joining.size or gram.columns.size > 2 * columns.size):
             gram.clear()
             joining = columns
         if joining.size + gram.columns.size > self.largest_gram:
@@ -313,7 +314,7 @@ class Subproblem:
         if self.matrix.is_dear:  # every read of the columns counts
             return False
         means, squares = self.matrix.means(columns, weight), self.matrix.squares(weight, columns)
-        return bool((squares - weight.sum() * means**2 < tuning.OFF_CENTRE * squares).any())
+        return bool((squares - weight.sum() * means**2 < 1e-2 * squares).any())
 
     def _is_for_one_gram(self, working: WorkingSet) -> bool:
         """Return whether outputs are coupled and coefficients so few that one matrix of them all costs little."""

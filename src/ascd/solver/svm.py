@@ -211,7 +211,7 @@ def is_box_problem(problem: Problem) -> bool:
 
 def is_for_descent(problem: Problem, tol: float, limits: Limits) -> bool:
     """Return True if ``solve`` should begin with ``BoxDescent``: an SVM dual, not small, without a time limit."""
-    is_coarse = tol >= tuning.FINEST_IN_BOX and problem.n_features > tuning.FEW_IN_BOX
+    is_coarse = tol >= 1e-12 and problem.n_features > tuning.FEW_IN_BOX
     is_free = limits.max_iter > 1 and math.isinf(limits.max_time)
     if not (is_coarse and is_free and problem.is_by_coordinate):
         return False
@@ -259,7 +259,7 @@ class BoxDescent:
         self.order, self.n_active = np.arange(n), n
         self.turn, self.seed = np.empty(n // RUN + 1, dtype=np.int64), np.ones(1, dtype=np.int64)
         self.violation, self.gap, self.n_iter, self.reads = math.inf, math.inf, 0, 0
-        self.before, self.visit_cost = x.copy(), self.design.sweep_cost(self.order) / n + tuning.BOX_VISIT
+        self.before, self.visit_cost = x.copy(), self.design.sweep_cost(self.order) / n + 40.0
         self.sweep_cost = self.model_cost = self.since_interior = self.last_cost = 0.0
         self.has_interior = self._is_short()
 
@@ -335,8 +335,8 @@ class BoxDescent:
         """Return how many coordinates a model may have for so many nanoseconds; 0 where even few cost more."""
         entries = self.design.entries() / self.x.size
         size, best = tuning.FEWEST_FREE, 0
-        while size <= tuning.LARGEST_FREE:
-            cost = model_cost(size, tuning.FREE_SWEEPS, tuning.FREE_NEWTONS)
+        while size <= 800:
+            cost = model_cost(size, 40.0, 6.0)  # sweeps and Newton steps, roughly
             if self.design.cost_of_products(size, int(size * entries)) + cost > budget:
                 break
             size, best = 2 * size, size
@@ -360,8 +360,8 @@ class BoxDescent:
         known = KnownGram(columns, gram, np.ones(size, dtype=np.bool_))
         values, predictor = self.x[columns], np.zeros(self.raw_gradient.size)
         model = GramModel(self.parts.penalty, known, self.design.dots(columns, self.raw_gradient), values)
-        target = tuning.FREE_LEFT * self.violation * float(self.parts.norm[columns].min())
-        model.minimise(target, tuning.MOST_FREE_SWEEPS)
+        target = 0.01 * self.violation * float(self.parts.norm[columns].min())
+        model.minimise(target, 200)
         self.design.add(columns, values - self.x[columns], predictor)
         self.x[columns] = values
         self.raw_gradient += self.weight * predictor
@@ -369,7 +369,7 @@ class BoxDescent:
         self.model_cost += cost
         self.since_interior += cost
         self.reads += 3 * size
-        self.violation *= tuning.WIDER
+        self.violation *= 2.0
 
     # ---- interior point
 
@@ -396,14 +396,14 @@ class BoxDescent:
         counts = self.design.counts[columns].astype(np.float64)
         systems = tuning.BOX_PRODUCT * float(counts @ counts) + tuning.BOX_CUBE * float(self.raw_gradient.size) ** 3
         passes = 6.0 * self.design.pass_cost(columns) + 60.0 * columns.size
-        return tuning.INTERIOR_STEPS * (systems + passes + tuning.BOX_CALLS)
+        return 18.0 * (systems + passes + tuning.BOX_CALLS)
 
     def _interior(self, wanted: float) -> None:
         """Run the interior point method on the active coordinates; the others keep their values."""
         columns = np.sort(self.order[: self.n_active])
         ends = self.lower[columns], self.upper[columns]
         method = InteriorPoint(self.design, self.weight, self.parts.penalty.linear, columns, ends)
-        goal = tuning.INTERIOR_SHARE * wanted
+        goal = 0.5 * wanted  # rounding follows
         self.x[columns], self.raw_gradient = method.minimise(self.x[columns], self.raw_gradient, goal)
         self.reads += method.reads
         self.since_interior = 0.0
@@ -529,7 +529,7 @@ class InteriorPoint:
         # distances to the ends are kept by themselves: x may be rounded to beyond one
         here = np.clip(self.low + state[BELOW], self.low, self.high)
         raw_gradient = raw_gradient + self.weight * self._predictor(here - x)
-        for _ in range(tuning.MOST_INTERIOR_STEPS):
+        for _ in range(80):
             gradient = self._gradient(raw_gradient)
             gap = self._gap(here, gradient)
             if gap < best[2]:

@@ -28,7 +28,6 @@ from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.base import Matrix, as_block
 from ascd.matrix.columns import dot, weighted_square
 from ascd.problem.arithmetic import violation_of
-from ascd.solver import tuning
 from ascd.solver.tuning import (
     ABOVE_HALF,
     ABOVE_POWER,
@@ -191,7 +190,7 @@ def move_gradient(matrix: Any, j: int, change: float, weight: Any, gradient: Arr
 
 def rooms_for_past(size: int) -> tuple[Array, Array]:
     """For the last points and their gradients, of so many numbers, and for the system of their factors."""
-    count = tuning.PAST_POINTS
+    count = 5
     return np.empty((2, count + 1, size)), np.empty((count, count + 1))
 
 
@@ -511,7 +510,7 @@ class ProxCurvature:
         found = np.empty(new.size)
         for size in np.unique(sizes[new]).tolist():
             some = np.flatnonzero(sizes[new] == size)
-            step = max(1, tuning.ENTRIES_AT_ONCE // (weight.size * size))
+            step = max(1, 1_000_000 // (weight.size * size))
             for part in np.split(some, np.arange(step, some.size, step)):
                 positions = layout.starts[new[part]][:, None] + np.arange(size)
                 if size == 1:

@@ -75,13 +75,13 @@ class Chooser:
         self, state: State, check: OptimalityCheck, largest_gram: int, grows_fast: bool, takes_all: bool
     ) -> None:
         self.state, self.check, self.grows_fast = state, check, grows_fast
-        self.count, self.passes = check.bounds.count, tuning.PASSES
-        self.is_dense = is_held(state.penalty) and state.n > max(tuning.FEWEST_DENSE, min(state.d, largest_gram))
+        self.count, self.passes = check.bounds.count, 3.0
+        self.is_dense = is_held(state.penalty) and state.n > max(500, min(state.d, largest_gram))
         # fewer columns than this are one set
         self.always = state.n if takes_all else max(tuning.LARGEST_SET, state.matrix.at_once)
         self.size = min(max(self.count // 10, tuning.SMALLEST_SET), self.always)
         if not state.terms.is_by_coordinate:
-            narrow = tuning.FIRST_COLUMNS * self.count // state.n  # so many blocks have that many columns
+            narrow = 300 * self.count // state.n  # so many blocks have 300 columns
             self.size = min(self.size, max(narrow, tuning.SMALLEST_SET))
 
     def choose(self, tolerance: float, is_idle: bool) -> WorkingSet:
@@ -96,15 +96,13 @@ class Chooser:
 
     def slow_down(self, is_slow: bool) -> None:
         """Make the rounds of dense problems longer where the last one lowered the gap little."""
-        self.passes *= tuning.LONGER_ROUND if is_slow else 1.0
+        self.passes *= 1.5 if is_slow else 1.0
 
     def _all_candidates(self, tolerance: float, is_idle: bool) -> WorkingSet:
         listed = self.check.candidates
         working = WorkingSet(self.state.problem, listed[self.check.score[listed] > 0.0].copy(), is_too_large=True)
-        working.target = 0.0 if is_idle else self._violation_allowed(tolerance, tuning.DENSE_SHARE)
-        working.most_sweeps = max(
-            tuning.FEWEST_PASS_SWEEPS, int(self.passes * self.count / max(working.blocks.size, 1))
-        )
+        working.target = 0.0 if is_idle else self._violation_allowed(tolerance, 0.1)
+        working.most_sweeps = max(3, int(self.passes * self.count / max(working.blocks.size, 1)))
         return working
 
     def _blocks(self) -> Array:
@@ -117,8 +115,8 @@ class Chooser:
         if state.terms.is_by_coordinate:
             is_moved |= state.x[blocks, 0] != 0.0
         moved = int(np.count_nonzero(is_moved))
-        is_fast = self.grows_fast or moved > tuning.NEARLY_ALL * self.size
-        growth = tuning.FAST_GROWTH if is_fast else tuning.GROWTH
+        is_fast = self.grows_fast or moved > 0.9 * self.size
+        growth = 4 if is_fast else 2
         self.size = min(self.count, max(self.size, growth * moved))
         # where columns must be cached, no more than there is memory for, beside those that have moved
         self.size = int(min(self.size, max(state.matrix.most_near, moved + tuning.LARGEST_SET)))
@@ -141,13 +139,14 @@ class Chooser:
         """Return the share of the largest violation that the set may keep."""
         state, held = self.state, working.blocks.size
         if not state.loss.is_quadratic:
-            return tuning.NEWTON_SHARE
+            return 0.1
         if held == self.count:
             return 0.0
         if state.matrix.brings_columns:  # a round costs more than sweeps
             return tuning.LAST_SHARE
         size = working.rows.size * state.outputs
-        steps = tuning.FEW_STEPS * float(size) ** 3 / (3.0 * tuning.BLOCKED_GAIN) + tuning.OVERHEAD
+        # twenty Newton steps that cost less than another pass
+        steps = 20.0 * float(size) ** 3 / (3.0 * tuning.BLOCKED_GAIN) + tuning.OVERHEAD
         is_cheap = steps <= state.matrix.entries() * state.outputs
         return tuning.LAST_SHARE if is_cheap and held < self.size else tuning.SHARE
 
