@@ -41,9 +41,12 @@ def balls_of(problem, intercept):
 
 
 @settings(max_examples=60, deadline=None)
-@given(seed=SEEDS, intercept=st.booleans(), storage=st.sampled_from(["dense", "sparse"]), weighted=st.booleans())
-def test_intervals_contain_the_exact_entries(seed, intercept, storage, weighted):
-    """Whatever the raw gradients were, and whichever columns were read at them."""
+@given(
+    seed=SEEDS, intercept=st.booleans(), storage=st.sampled_from(["dense", "sparse"]), weighted=st.booleans(),
+    sums=st.sampled_from(["to zero", "nearly to zero", "to anything"]),
+)  # fmt: skip
+def test_intervals_contain_the_exact_entries(seed, intercept, storage, weighted, sums):
+    """Whatever the raw gradients were and sum to, and whichever columns were read at them."""
     rng = np.random.default_rng(seed)
     A, design = design_of(rng, storage=storage)
     weights = rng.random(10) * (rng.random(10) < 0.8) if weighted else None
@@ -51,7 +54,8 @@ def test_intervals_contain_the_exact_entries(seed, intercept, storage, weighted)
     gradient, read = rng.standard_normal((10, 1)) * 10.0 ** rng.integers(-8, 8), set()
     for _ in range(3 * SLOTS):
         gradient = rng.choice([0.5, 1.0, -2.0]) * gradient + 10.0 ** rng.integers(-9, 1) * rng.standard_normal((10, 1))
-        gradient = gradient - gradient.mean() if intercept else gradient
+        kept = {"to zero": 0.0, "nearly to zero": 1e-3, "to anything": 1.0}[sums]
+        gradient = gradient - (1.0 - kept) * gradient.mean() if intercept else gradient
         bounds.update(gradient)
         unread = [j for j in range(7) if j not in read]
         assert np.all(np.isinf(bounds.radius[unread]))
