@@ -14,7 +14,7 @@ import numpy as np
 
 import ascd
 from ascd._core import jit as _jit
-from ascd.solver import small
+from ascd.solver import small, tuning
 
 from .cases import Array, Case
 from .forms import twisted
@@ -22,6 +22,8 @@ from .truth import Long, Truth, make_truth, penalty_arrays
 
 #: For every family, the function that calls it.
 CALLS: dict[str, Callable[[Case], Iterator[Answer]]] = {}
+#: Of paths over files: the room for warm starts, as a multiple of the memory, and the passes that they have to save.
+EAGER = {"WARM_MEMORY": 20.0, "WORTH_A_PASS": 1e-9}
 
 
 @dataclass(frozen=True)
@@ -243,8 +245,9 @@ def path_case(case: Case) -> Iterator[Answer]:
 
 @call("stored_path")
 def stored_path_case(case: Case) -> Iterator[Answer]:
-    """A path over a file, with less memory than a user may ask for."""
-    yield from path_case(case)
+    """A path over a file, with less memory than a user may ask for; with warm starts wherever they can be."""
+    with changed(tuning, **EAGER):
+        yield from list(path_case(case))
 
 
 @call("minimize")

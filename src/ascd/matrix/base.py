@@ -11,7 +11,7 @@ passes                   ``column_stats``, ``squares``, ``careful_dots``, ``mean
 several outputs          ``dots_with_several``, ``add_several``
 products of columns      ``products``, ``multiplier``, ``coupled_gram``
 costs                    ``nbytes``, ``entries``, ``counts``, ``pass_cost``, ``sweep_cost``, ``products_cost``
-where passes cost much   ``is_dear``, ``in_rounds``, ``at_once``, ``brings_columns``,
+where passes cost much   ``is_dear``, ``in_rounds``, ``at_once``, ``answers_several``, ``brings_columns``,
                          ``dots_and_worst``, ``are_near``, ``most_near``, ``kept_products``, ``row_parts``, ``rounds``
 =======================  =======================================================================================
 
@@ -72,6 +72,7 @@ class Matrix(ABC):
         where products are computed as they are needed
     in_rounds : a request costs a round trip, however few columns it is about; then all are requested at once
     is_dear : a pass costs so much that a proof from intervals is not confirmed by one
+    answers_several : a pass costs much, and one for several vectors no more than one for one
     brings_columns : a round that finds columns to move copies them into local memory too
     rounds : round trips so far
     row_parts : row chunks that evaluate functions where they are (``chunked.TallChunks``), or None
@@ -84,6 +85,7 @@ class Matrix(ABC):
     at_once: int = 0
     in_rounds: bool = False
     is_dear: bool = False
+    answers_several: bool = False
     brings_columns: bool = False
     rounds: int = 0
     row_parts: Any = None

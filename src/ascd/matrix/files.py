@@ -57,7 +57,7 @@ class Reader(Protocol):
 class FileMatrix(CachedMatrix):
     """A matrix in files; ``memory`` is what it may take, in bytes."""
 
-    is_dear = True
+    is_dear = answers_several = True
 
     def __init__(self, reader: Reader, memory: float) -> None:
         self.reader, self.shape, self.is_sparse = reader, reader.shape, reader.is_sparse

@@ -119,6 +119,19 @@ class GradientBounds:
     def read_all(self, gradient: Array) -> None:
         self.read(self.everything, gradient)
 
+    def read_once(self, blocks: Array, gradient: Array) -> None:
+        """Read these blocks for the present raw gradient alone; they keep their references."""
+        rows = self.rows(blocks)
+        found = products(self.matrix, self.problem.groups.order[rows], gradient)
+        self.exact_for = self.exact_for if self.is_exact(gradient) else None
+        self.estimate[rows] = found
+        self.radius[blocks] = 0.0
+        self.reads += rows.size
+
+    def set_all(self, found: Array, gradient: Array) -> None:
+        """Take over the products (n, T) of all columns with this raw gradient."""
+        self._set_exact(self.everything, found, 0, gradient)
+
     def rows(self, blocks: Array) -> Array:
         """Return the rows of x that belong to these blocks."""
         return blocks if self.count == self.product.shape[0] else self.problem.groups.columns(blocks)

@@ -31,7 +31,6 @@ from scipy.sparse import csc_array
 
 from ascd._core.checks import Array
 from ascd.matrix.base import as_block
-from ascd.matrix.sparse import LocalSparse
 from ascd.problem.block_penalties import BlockNorm
 from ascd.problem.groups import add, products
 from ascd.problem.problem import Problem
@@ -98,7 +97,8 @@ def variables_of(state: State) -> Any:
                 return Preconditioned(state)
             except (LinAlgError, ValueError):  # not finite
                 pass
-    is_wide = isinstance(state.matrix, LocalSparse) and 1.5 * d <= n and not state.x.any()
+    is_local = state.matrix.matrix is not None
+    is_wide = is_local and state.matrix.is_sparse and 1.5 * d <= n and not state.x.any()
     return SampleVariables(state) if is_wide else Coefficients(state)
 
 

@@ -1,0 +1,174 @@
+"""Batched warm starts of paths over files: the next penalties share a pass, and wrong warm starts do no harm."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+
+import ascd
+from ascd.io.readers import NpyReader
+from ascd.matrix.base import DataGone, add_each, dots_of_each
+from ascd.matrix.files import FileMatrix
+from ascd.results.solution import Status
+from ascd.solver import tuning
+from ascd.solver.path import WarmStarts
+
+D, N = 200, 1000
+RNG = np.random.default_rng(5)
+A = np.asfortranarray(RNG.standard_normal((D, N)) + 0.5 * np.repeat(RNG.standard_normal((D, N // 20)), 20, axis=1))
+B = A[:, ::100] @ RNG.standard_normal(N // 100) + 0.1 * RNG.standard_normal(D)
+LABELS = np.where(np.median(B) < B, 1.0, -1.0)
+#: A third of the data; room for some 300 cached columns, and four warm starts.
+MEMORY = 1 << 19
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_pieces():
+    """A pass has a dozen pieces, not a hundred of a few kilobytes: most of the time was spent on handing them over."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ascd.matrix.costs.FILE_PIECE", 0.25)
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """With the data in columns and in rows."""
+    folder = tmp_path_factory.mktemp("data")
+    for order in "CF":
+        np.save(folder / f"{order}.npy", np.asarray(A, order=order))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return path_of(A)
+
+
+def opened(folder, order="F", memory=MEMORY):
+    return FileMatrix(NpyReader(folder / f"{order}.npy"), memory)
+
+
+def path_of(data, loss="squared", penalty=None, **options):
+    problem = ascd.Problem(data, B if loss == "squared" else LABELS, loss, penalty or ascd.L1(1.0))
+    options = {"n_alphas": 30, "eps": 0.05, "tol": 1e-6, "early_stop": False, "intercept": True, **options}
+    return ascd.path(problem, **options)
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty"),
+    [
+        ("squared", ascd.L1(1.0)),
+        ("squared", ascd.L1L2(1.0, 0.0, np.where(np.arange(N) == 100, 0.0, 1.0))),
+        ("squared", ascd.L1L2(1.0, 0.5)),
+        ("logistic", ascd.L1(1.0)),
+    ],
+    ids=["Lasso", "one column free", "elastic net", "logistic"],
+)
+def test_the_path_is_the_arrays_with_less_reading(folder, monkeypatch, loss, penalty):
+    data, again = opened(folder), opened(folder)
+    found, expected = path_of(data, loss, penalty), path_of(A, loss, penalty)
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.alphas, expected.alphas, rtol=1e-12)
+    assert (np.abs(found.objectives - expected.objectives) <= 1e-6 * expected.zero_objective).all()
+    assert (found.gaps <= 1e-6 * expected.zero_objective).all()
+    assert (found.n_iters[1:] >= 1).all()
+    monkeypatch.setattr(WarmStarts, "pays", staticmethod(lambda solver: False))
+    path_of(again, loss, penalty)
+    assert data.bytes_read < 0.75 * again.bytes_read
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_where_columns_have_no_room_their_products_are_enough(folder, monkeypatch, order):
+    tall, y = np.asarray(A[:, :60], order=order), A[:, :30].sum(axis=1)
+    np.save(folder / f"tall-{order}.npy", tall)
+    options = {"n_alphas": 40, "eps": 1e-3, "tol": 1e-7, "intercept": True, "early_stop": False}
+    monkeypatch.setattr(tuning, "WARM_MEMORY", 4.0)  # vectors of samples are as long as columns here
+    expected = ascd.path(ascd.Problem(tall, y, penalty=ascd.L1(1.0)), **options)
+    read = []
+    for pays in (WarmStarts.pays, lambda solver: False):
+        monkeypatch.setattr(WarmStarts, "pays", staticmethod(pays))
+        design = FileMatrix(NpyReader(folder / f"tall-{order}.npy"), tall.nbytes / 3.0)
+        found = ascd.path(ascd.Problem(design, y, penalty=ascd.L1(1.0)), **options)
+        assert found.status is Status.CONVERGED
+        assert (np.abs(found.objectives - expected.objectives) <= 1e-7 * expected.zero_objective).all()
+        read.append(design.bytes_read)
+    assert np.count_nonzero(found.coefs[:, -1]) > 20
+    assert read[0] < 0.5 * read[1]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_gaps_of_warm_starts_are_true(folder, order):
+    found = path_of(opened(folder, order), intercept=False, n_alphas=12)
+    for x, alpha, gap in zip(found.coefs.T, found.alphas, found.gaps, strict=True):
+        residual = np.asarray(B - A @ x, dtype=np.longdouble)
+        dual = residual * min(1.0, alpha / np.abs(A.T @ residual).max())
+        primal = 0.5 * (residual @ residual) + alpha * np.abs(x).sum()
+        assert primal - (B @ dual - 0.5 * (dual @ dual)) <= 1.0000001 * 1e-6 * found.zero_objective
+        assert gap <= 1e-6 * found.zero_objective
+
+
+def test_wrong_warm_starts_are_dropped(folder, monkeypatch, expected):
+    """No coordinate may move but those that have: most warm starts miss what comes next."""
+    dropped, end = [], WarmStarts.end
+
+    def watched(self):
+        before = len(self.waiting)
+        end(self)
+        dropped.append(before > len(self.waiting))
+
+    monkeypatch.setattr(tuning, "WORTH_A_PASS", 0.0)
+    monkeypatch.setattr(tuning, "GOOD_START", 0.0)
+    monkeypatch.setattr(WarmStarts, "end", watched)
+    monkeypatch.setattr(WarmStarts, "_score", lambda self, last: np.full(N, -1.0))
+    found = path_of(opened(folder))
+    assert any(dropped)
+    assert found.status is Status.CONVERGED
+    assert (np.abs(found.objectives - expected.objectives) <= 1e-6 * expected.zero_objective).all()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), DataGone("the disk is gone")])
+def test_a_path_that_ends_in_a_batch_keeps_what_is_done(folder, monkeypatch, error, expected):
+    prepare, calls = WarmStarts._prepare, []
+
+    def ends(self, factors):
+        calls.append(1)
+        if len(calls) == 2:
+            self._minimum(self.penalty.scaled(factors[0]), np.arange(50))
+            raise error
+        prepare(self, factors)
+
+    monkeypatch.setattr(WarmStarts, "_prepare", ends)
+    is_lost = isinstance(error, DataGone)
+    with pytest.warns(RuntimeWarning, match="disk is gone") if is_lost else nullcontext():
+        found = path_of(opened(folder))
+    assert not found.status.is_answer
+    done = found.gaps.size
+    assert 1 < done < 30
+    assert (np.abs(found.objectives - expected.objectives[:done]) <= 1e-6 * expected.zero_objective).all()
+
+
+def test_no_warm_start_is_made_without_rounds_time_or_room(folder, monkeypatch):
+    monkeypatch.setattr(WarmStarts, "_minimum", None)
+    assert path_of(opened(folder), max_time=0.0, alphas=[2.0, 1.0, 0.5]).status is Status.TIME_LIMIT
+    path_of(A, n_alphas=5)
+    path_of(opened(folder), max_iter=0, alphas=[2.0, 1.0, 0.5, 0.2])
+    small = opened(folder, memory=2e5)
+    assert path_of(small, n_alphas=5, eps=0.5).status is Status.CONVERGED
+
+
+def test_several_targets_are_multiplied_in_one_pass(folder):
+    targets = A[:, ::100] @ RNG.standard_normal((N // 100, 5)) + 0.1 * RNG.standard_normal((D, 5))
+    strength = np.linalg.norm(A.T @ (targets - targets.mean(axis=0)), axis=1).max() / 20.0
+    together, one_by_one = opened(folder), opened(folder)
+    dots, add = one_by_one.read_dots, one_by_one.read_add
+    one_by_one.read_dots = lambda columns, V: dots(columns, V) if V.ndim == 1 else dots_of_each(dots, columns, V)
+    one_by_one.read_add = lambda columns, x, Z: add(columns, x, Z) if Z.ndim == 1 else add_each(add, columns, x, Z)
+    found, expected, _ = (
+        ascd.solve(ascd.Problem(data, targets, penalty=ascd.L21(strength)), tol=1e-8, intercept=True)
+        for data in (together, A, one_by_one)
+    )
+    assert found.converged
+    assert found.objective == pytest.approx(expected.objective, rel=1e-7)
+    assert together.bytes_read < 0.4 * one_by_one.bytes_read
