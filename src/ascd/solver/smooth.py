@@ -31,10 +31,12 @@ from scipy.sparse import csc_array
 
 from ascd._core.checks import Array
 from ascd.matrix.base import as_block
+from ascd.problem.arithmetic import norm
 from ascd.problem.block_penalties import BlockNorm
 from ascd.problem.groups import add, products
 from ascd.problem.problem import Problem
 from ascd.solver import tuning
+from ascd.solver.newton import PenaltyPieces, coupled_newton
 from ascd.solver.state import State
 
 
@@ -50,7 +52,7 @@ class Smooth:
         penalty, loss = self.state.penalty, self.state.problem.loss
         if penalty is not self.penalty:  # another one on the path: a fresh start
             is_few = self.state.x.size < tuning.FEW_COEFFICIENTS
-            self.penalty, self.share, self.is_over = penalty, tuning.FINE_SHARE if is_few else 0.5, False
+            self.penalty, self.share, self.is_over = penalty, 1e-3 if is_few else 0.5, False
         is_left = self.is_over or self.is_for_newton or loss.is_quadratic
         return not is_left and self._is_smooth() and math.isfinite(loss.bound)
 
@@ -75,6 +77,30 @@ class Smooth:
             else:
                 state.x, state.constant = descent.coefficients()
                 state.recompute()
+        if state.x.size < tuning.FEW_COEFFICIENTS:
+            while self._newton_step():
+                pass
+
+    def _newton_step(self) -> bool:
+        """Return whether one has made the gradient much smaller: rounding of F ends SciPy's search half way."""
+        state, before = self.state, self.state.saved()
+        ridge = np.repeat(state.penalty.ridge, state.problem.groups.sizes)
+
+        def gradient() -> Array:
+            return products(state.matrix, state.order, state.raw_gradient) + ridge[:, None] * state.x
+
+        here, none = gradient(), np.zeros(state.n)
+        is_free, rows = np.ones(here.shape, dtype=np.bool_), np.arange(state.n)
+        found = PenaltyPieces(is_free, ridge[:, None] * state.x, np.zeros(here.shape), none, ridge, rows)
+        block = as_block(state.matrix.take(state.order), state.d)
+        step = coupled_newton(block, state.seen.curvature, found, -here, state.intercept)
+        if step is None or not np.isfinite(step).all():
+            return False
+        state.move_to(state.x + step, state.constant)
+        left = norm(gradient())
+        if not left < norm(here):
+            state.restore(before)
+        return left < 0.1 * norm(here)
 
 
 def is_for_newton(problem: Problem) -> bool:
