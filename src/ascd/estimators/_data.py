@@ -116,7 +116,7 @@ class Form(NamedTuple):
         """Put the fitted attributes into this form."""
         fitted = (estimator.coef_, estimator.intercept_)
         largest = max(float(np.abs(values).max()) for values in fitted)
-        if self.is_float32 and estimator._keeps_float32 and largest <= np.finfo(np.float32).max:
+        if self.is_float32 and estimator._keeps_float32 and largest <= float(np.finfo(np.float32).max):
             estimator.coef_ = estimator.coef_.astype(np.float32)
             if estimator.fit_intercept or np.ndim(estimator.intercept_):
                 estimator.intercept_ = np.asarray(estimator.intercept_, dtype=np.float32)[()]

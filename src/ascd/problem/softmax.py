@@ -132,7 +132,10 @@ class SoftmaxDual:
         part = (loss.n_outputs + 8.0 + 2.0 * (classes.max(axis=0) - classes.min(axis=0))) * UNIT
         if misses.size:
             missed = misses[-1] + part @ size
-            part = part + 2.1 * largest_solution(loss._total(self.point.curvature), missed, loss.weight.size)
+            own, shared, _ = self.point.curvature
+            sizes = np.diag(own.sum(axis=0)) + np.abs(shared).T @ np.abs(shared)  # of what is subtracted
+            total = loss._total(self.point.curvature)
+            part = part + 2.1 * largest_solution(total, sizes, missed, loss.weight.size)
         counted = loss.counted
         if not np.max(part[counted], initial=0.0) <= 0.25:  # else it may leave the simplex
             return part, math.inf
@@ -171,10 +174,11 @@ def solve_singular(matrix: Array, right: Array) -> Array:
     return solution
 
 
-def largest_solution(matrix: Array, size: Array, terms: int) -> float:
+def largest_solution(matrix: Array, sizes: Array, size: Array, terms: int) -> float:
     """Return max|a| at most, for Ma = r with |r| ≤ size, r and M's rows summing to 0, and one entry of a 0.
 
-    With B nearly the inverse of M without that row and column and E = I − MB, M⁻¹ = B(I − E)⁻¹.
+    With B nearly the inverse of M without that row and column and E = I − MB, M⁻¹ = B(I − E)⁻¹.  Entries of M are
+    differences of two sums over so many ``terms``, whose ``sizes`` say what rounding may leave in them.
     """
     kept = np.delete(np.arange(size.size), int(np.argmax(np.diagonal(matrix))))
     inner = matrix[np.ix_(kept, kept)]
@@ -183,7 +187,8 @@ def largest_solution(matrix: Array, size: Array, terms: int) -> float:
     except np.linalg.LinAlgError:
         return math.inf
     error = np.abs(np.eye(kept.size) - inner @ inverse).sum(axis=1)
-    error = error + (terms + size.size + 16.0) * UNIT * (np.abs(inner) @ np.abs(inverse)).sum(axis=1)
+    rounding = (terms + size.size + 16.0) * UNIT * sizes[np.ix_(kept, kept)]
+    error = error + (rounding @ np.abs(inverse)).sum(axis=1)
     off = float(error.max())
     if not off < 0.1:
         return math.inf

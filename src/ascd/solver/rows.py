@@ -143,7 +143,7 @@ def sums_over_rows(part: Any, rows: RowSamples, *given: Any) -> Sums:
     found = moments(part, trial.columns, curvature, sums[trial.columns]) if weighed else None
     gaps = np.array([_gaps(sample, loss, predictor, end, group, trial.scales) for group in groups])
     return Sums(
-        losses, gradients.sum(axis=1), products[:count], found, sums, dual_length(end, sample.weight) ** 2,
+        losses, gradients.sum(axis=1), products[:count], found, sums, float(np.square(dual_length(end, sample.weight))),
         float(unweighted(curvatures[0], sample.weight).max()), np.abs(split).sum(axis=1),
         products[-2:] if trial.by_sign else products[:1], gaps,
     )  # fmt: skip

@@ -254,7 +254,7 @@ class Descent:
     def __init__(self, state: State, enough: float, until: float) -> None:
         self.state, self.variables, self.enough, self.until = state, variables_of(state), enough, until
         self.shape, self.size = self.variables.start.shape, self.variables.start.size
-        self.unit = 1.0 / math.sqrt(float(mean_curvature(state).sum()) or 1.0)
+        self.unit = 1.0 / math.sqrt(max(float(mean_curvature(state).sum()), 0.0) or 1.0)
         constants = state.constant / self.unit if state.intercept else np.empty(0)
         self.point = np.concatenate([self.variables.start.ravel(), constants])
         self.gap = math.inf  # about that of the last point evaluated
