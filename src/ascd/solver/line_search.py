@@ -70,7 +70,7 @@ class Backtracking:
         slope = float(np.vdot(state.raw_gradient, direction))
         predicted = slope + terms.cost_on(step.blocks, step.x) - cost
         size = abs(state.seen.value) + abs(cost)
-        t = 1.0
+        t = 1.0 if math.isfinite(predicted) else 0.0  # an infinite promise would hold for any rise
         while t >= 1e-14:
             x = step.x if t == 1.0 else between(before, step.x, t)
             trial, moved = state.evaluate_at(there if t == 1.0 else state.seen.predictor + t * direction)
