@@ -23,12 +23,6 @@ def logs_of_one_plus(u, out):
         out[k] = scalars.log_of_one_plus(u[k])
 
 
-@kernel
-def logs(p, out):
-    for k in range(p.size):
-        out[k] = scalars.log_of(p[k])
-
-
 def exponents(rng):
     return -np.concatenate([[0.0], rng.exponential(10.0, 2000), rng.uniform(0.0, 708.0, 2000), small(rng)])
 
@@ -40,7 +34,6 @@ def small(rng):
 FUNCTIONS = {
     "exp": (exps, scalars.exp_of_negative, math.exp, exponents),
     "log1p": (logs_of_one_plus, scalars.log_of_one_plus, math.log1p, lambda rng: np.append(small(rng), [0.0, 1.0])),
-    "log": (logs, scalars.log_of, math.log, lambda rng: np.concatenate([small(rng), 1.0 - small(rng), 1 / small(rng)])),
 }
 
 
@@ -61,9 +54,3 @@ def test_exp_far_out_is_nothing_and_nan_stays():
     assert math.isnan(found[2])
     assert scalars.exp_of_negative(-math.inf) == 0.0
     assert math.isnan(scalars.exp_of_negative(math.nan))
-
-
-def test_log_of_nothing_is_the_smallest_one():
-    found = np.empty(2)
-    logs(np.array([0.0, 5e-324]), found)
-    np.testing.assert_allclose(found, math.log(2.0**-1022), rtol=4 * EPS)

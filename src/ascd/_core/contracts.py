@@ -6,7 +6,7 @@ import inspect
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from types import CodeType
 from typing import Any
@@ -67,8 +67,8 @@ def check_methods(part: Any, contract: type, role: str) -> None:
         methods = ", ".join(methods_of(contract))
         raise TypeError(f"{role} must be a name or a NamedTuple with methods {methods}; got {part!r}")
     _check_kind(kind, contract, role)
-    if namesakes((part,)):
-        detours.add("two classes of one name")
+    if users_part(part) is not None:
+        detours.add("users' classes")
 
 
 def prepared(part: Any, contract: type, role: str, *arguments: Any) -> Any:
@@ -149,8 +149,6 @@ def likely(failure: float) -> float:
 
 #: Why calls of kernels may not go straight to the compiled function; empty as a rule.
 detours: set[str] = set()
-#: Classes of parts by name, each the first of its name.
-_first_of_name: dict[str, type] = {}
 
 
 @cache
@@ -173,25 +171,9 @@ def users_part(value: Any) -> Any:
     return next((part for part in parts_in(value) if not is_ours(part.__class__)), None)
 
 
-def namesakes(args: tuple[Any, ...]) -> tuple[type, ...]:
-    """Return the classes of all parts among the arguments where one shares its name with another class; else nothing.
-
-    numba tells NamedTuples apart by the names of their classes and fields: of two classes with one name (a notebook's
-    cell that was changed and run again, two modules, a factory) it runs the code of the first.
-    """
-    kinds = tuple(type(part) for part in parts_in(args))
-    return () if all(map(_is_first_of_name, kinds)) else kinds
-
-
-def _is_first_of_name(kind: type) -> bool:
-    if not is_ours(kind) and _has_a_name_of_ours(kind):
-        return False
-    return _first_of_name.setdefault(kind.__name__, kind) is kind
-
-
-@cache
-def _has_a_name_of_ours(kind: Any) -> bool:
-    return any(is_ours(other) and other.__name__ == kind.__name__ for other in tuple.__subclasses__())
+def users_classes(value: Any) -> tuple[type, ...]:
+    """Return the classes inside a value that are not from this package."""
+    return tuple(type(part) for part in parts_in(value) if not is_ours(part.__class__))
 
 
 # ---- errors in the user's methods
@@ -226,7 +208,7 @@ def named_error(error: Exception) -> Exception | None:
         return RuntimeError(f"{place[0]}: {type(error).__name__}: {error} {place[1]}")
 
 
-def compile_error(error: Exception, kinds: list[type]) -> TypeError:
+def compile_error(error: Exception, kinds: Sequence[type]) -> TypeError:
     """Return the error for what numba could not compile, with class, method and line where numba says them.
 
     The first of numba's places inside a method of one of the classes is the innermost.

@@ -8,14 +8,14 @@ a kernel, so that ``import ascd`` stays cheap.
 
 **Cache.**  numba notices edits of the file that a kernel stands in.  A digest of all sources that a kernel can reach is
 part of each kernel's file name, so an edit of any of them compiles anew; files of other digests are removed when they
-are a week old.  Specialisations for users' types are not stored: later processes might lack their modules.  Where no
-folder can be written, or there are no sources to digest, compiled code lives as long as the process, with a warning.
+are a week old.  Users' classes get compiled functions of their own, which are not stored: later processes might lack
+their modules, and numba tells NamedTuples apart by the names of classes and fields alone.  Where no folder can be
+written, compiled code lives as long as the process, with a warning.
 
 **Beyond numba's documentation** two things are used: options (``_PRIVATE``), without which compiling takes half as
-long again and steps are slower, and the class of its cache (``OwnTypesCache``), which decides by types what is stored
-and gives every file a name of its own: numba numbers them, and two processes that compile at once could give one number
-to two specialisations.  Where numba has changed there, kernels are compiled without the options, or not stored, and a
-warning says so.
+long again and steps are slower, and the name of a file in its cache: numba numbers them, and two processes that compile
+at once could give one number to two specialisations.  Where numba has changed there, kernels are compiled without the
+options, or not stored, and a warning says so.
 """
 
 from __future__ import annotations
@@ -39,21 +39,18 @@ import numpy as np
 
 from ascd._core import scalars
 from ascd._core.contracts import (
-    PACKAGE,
     compile_error,
     compiled_methods,
     contract_methods,
     detours,
-    is_ours,
     named_error,
-    namesakes,
     share_method,
+    users_classes,
 )
 from ascd._core.scalars import at as at
 from ascd._core.scalars import is_one as is_one
 from ascd._core.scalars import wide as wide
 from ascd._core.timing import compiling
-from ascd._core.tuning import DIGEST_SIZE, SECONDS_KEPT
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -102,7 +99,7 @@ class Kernel:
 
     def _detour(self, args: tuple[Any, ...]) -> Any:
         if not (is_interpreted or _debugging.get()):
-            return self._dispatcher(namesakes(args))(*args)
+            return self.compiled_for(args)(*args)
         try:
             with np.errstate(all="ignore"):  # compiled code does not warn either
                 return self.py_func(*args)
@@ -112,14 +109,15 @@ class Kernel:
                 raise
             raise named from error
 
+    def compiled_for(self, args: tuple[Any, ...]) -> Any:
+        """Return numba's dispatcher for these arguments: one of its own for the users' classes among them."""
+        with _lock:  # threads may call the same kernel for the first time
+            return _make_dispatcher(self.py_func, self.is_strict, users_classes(args))
+
     @property
     def compiled(self) -> Any:
-        """The compiled function: numba's dispatcher."""
-        return self._dispatcher(())
-
-    def _dispatcher(self, kinds: tuple[type, ...]) -> Any:
-        with _lock:  # threads may call the same kernel for the first time
-            return _make_dispatcher(self.py_func, self.is_strict, kinds)
+        """The compiled function for the library's own types: numba's dispatcher."""
+        return self.compiled_for(())
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
@@ -135,25 +133,25 @@ def strict_kernel(function: Callable[..., Any]) -> Kernel:
 
 
 @cache
-def _make_dispatcher(function: Callable[..., Any], is_strict: bool, kinds: tuple[type, ...]) -> Any:
-    """Return numba's dispatcher; one of its own, never stored, for ``kinds`` that numba would take for others."""
+def _make_dispatcher(function: Callable[..., Any], is_strict: bool, users: tuple[type, ...]) -> Any:
+    """Return numba's dispatcher; what it compiles is stored unless it is for users' classes."""
     with compiling():  # the first one imports numba
-        dispatcher = _numba().njit(function, **_options(False, is_strict))
-        if not kinds:
-            try:
-                dispatcher._cache = _make_cache(function)
-            except NotKept as reason:
-                _tell_not_kept(reason)
-        dispatcher.compile = partial(_compile, dispatcher.compile)  # called by numba where it meets new types
+        make = partial(_numba().njit, function, **_options(False, is_strict))
+        dispatcher = make()
+        if not users and not _is_stored(dispatcher):
+            dispatcher = make()
+        dispatcher.compile = partial(_compile, dispatcher.compile, users)  # called by numba where it meets new types
     return dispatcher
 
 
-def _compile(compiler: Callable[..., Any], signature: Any) -> Any:
+def _compile(compiler: Callable[..., Any], users: tuple[type, ...], signature: Any) -> Any:
     """Compile for one signature, or load it; errors in a user's part name it."""
-    users = _users_classes(signature)
     try:
         with compiling(), _interrupt_kept():
             return compiler(signature)
+    except OSError as error:  # a full disk, say: the code is compiled, and only was not written
+        _tell_not_kept(error)
+        return compiler(signature)
     except _numba().core.errors.NumbaError as error:
         if not users:
             raise
@@ -249,7 +247,7 @@ def _numba() -> Any:
     # run time that they do not overlap; by default it gives up beyond eight such checks.
     binding.set_option("ascd", "--runtime-memory-check-threshold=32")
     scalars.teach_numba(_options(True))
-    for function in (scalars.exp_of_negative, scalars.log_of_one_plus, scalars.log_of):
+    for function in (scalars.exp_of_negative, scalars.log_of_one_plus):
         _register_helper(function, False)
     for method, arguments in contract_methods().items():
         _register_method(method, arguments)
@@ -333,91 +331,44 @@ def _knows_private_options() -> bool:
 
 #: Packages and modules that hold no kernel and that no package with kernels imports: their edits compile nothing anew.
 WITHOUT_KERNELS = ("estimators", "io", "reproduction", "cli", "__main__.py")
+#: Letters of the digest in the names of files (48 bits); files of other digests are kept for a week.
+DIGEST_SIZE, SECONDS_KEPT = 12, 7 * 24 * 3600.0
 _CACHED = re.compile(rf"_([0-9a-f]{{{DIGEST_SIZE}}})-\d+\.py\d+\w*(\.\w+)?\.nb[ic]$")
 
 
-class NotKept(Exception):
-    """Compiled code cannot be kept on disk; the message says why."""
-
-
-def _make_cache(function: Callable[..., Any]) -> Any:
-    """Return the cache on disk of a kernel; raise NotKept where there is none."""
+def _is_stored(dispatcher: Any) -> bool:
+    """Let a dispatcher keep what it compiles in numba's cache, its files named by the digest; False where it cannot."""
+    function = dispatcher.py_func
     plain = function.__qualname__
-    function.__qualname__ = f"{plain}_{digest()}"  # names the files
     try:
-        made = _cache_class()(function)
-        files = made._cache_file
+        function.__qualname__ = f"{plain}_{digest()}"  # names the files
+        dispatcher.enable_caching()
+        files = dispatcher._cache._cache_file
         files._data_name = lambda number: f"{files._index_name.removesuffix('.nbi')}.{uuid4().hex}.nbc"
-    except RuntimeError as error:
-        raise NotKept("neither the package's folder nor one of the user's can be written") from error
-    except (AttributeError, ImportError) as error:
-        raise NotKept(f"numba has changed inside ({error})") from error
+        remove_stale(dispatcher.stats.cache_path)
+        return True
+    except RuntimeError:
+        _tell_not_kept("neither the package's folder nor one of the user's can be written, or there are no source files")
+    except AttributeError as error:
+        _tell_not_kept(f"numba has changed inside ({error})")
     finally:
         function.__qualname__ = plain
-    remove_stale(made.cache_path)
-    return made
-
-
-@cache
-def _cache_class() -> type:
-    from numba.core.caching import FunctionCache
-
-    class OwnTypesCache(FunctionCache):  # type: ignore[misc]
-        """Stores specialisations for the library's own types."""
-
-        def load_overload(self, sig: Any, target_context: Any) -> Any:
-            return None if _users_classes(sig) else super().load_overload(sig, target_context)
-
-        def save_overload(self, sig: Any, data: Any) -> None:
-            if _users_classes(sig):
-                return
-            try:
-                super().save_overload(sig, data)
-            except OSError as error:  # a full disk, say
-                self.disable()
-                _tell_not_kept(error)
-
-    return OwnTypesCache
-
-
-def _users_classes(signature: Any) -> list[type]:
-    """Return the classes among numba's types that a later process cannot import from this package."""
-    from numba import types
-
-    found = []
-    for kind in signature:
-        if isinstance(kind, types.BaseNamedTuple) and not is_ours(kind.instance_class):
-            found.append(kind.instance_class)
-        if isinstance(kind, types.BaseTuple):
-            found.extend(_users_classes(kind))
-    return found
+    return False
 
 
 @cache
 def digest() -> str:
-    """Return a fingerprint of the sources of all kernels; the package may be a folder or stand in a zip file."""
-    from importlib import resources  # not before it is needed: importing ascd stays cheap
-
-    found = sorted(_sources(resources.files(PACKAGE)))
-    if not found:
-        raise NotKept(f"{PACKAGE} is installed without its source files, which tell one version from another")
-    fingerprint = hashlib.sha256()
-    for name, content in found:
-        fingerprint.update(f"{name}\0{len(content)}\0".encode())
-        fingerprint.update(content)
+    """Return a fingerprint of the sources of all kernels."""
+    root, fingerprint = Path(__file__).parents[1], hashlib.sha256()
+    sources = sorted(root.rglob("*.py"))
+    if not sources:
+        raise RuntimeError("the package is installed without its source files")
+    for path in sources:
+        inside = path.relative_to(root)
+        if inside.parts[0] not in WITHOUT_KERNELS:
+            content = path.read_bytes()
+            fingerprint.update(f"{inside.as_posix()}\0{len(content)}\0".encode() + content)
     return fingerprint.hexdigest()[:DIGEST_SIZE]
-
-
-def _sources(folder: Any, prefix: str = "") -> Iterator[tuple[str, bytes]]:
-    """Yield names and contents of the Python files below a folder."""
-    for item in folder.iterdir():
-        name = f"{prefix}{item.name}"
-        if name in WITHOUT_KERNELS:
-            continue
-        if item.name.endswith(".py"):
-            yield name, item.read_bytes()
-        elif item.name != "__pycache__" and item.is_dir():
-            yield from _sources(item, f"{name}/")
 
 
 @cache
@@ -440,14 +391,12 @@ def _tell_not_kept(reason: object) -> None:
     )
 
 
-def cache_folders() -> tuple[list[str], str]:
-    """Return the folders that hold the compiled kernels, and why there are none ("" where there are)."""
+def cache_folders() -> list[str]:
+    """Return the folders that hold the compiled kernels; none where they are not compiled, or not kept."""
     if is_interpreted:
-        return [], "kernels are not compiled: NUMBA_DISABLE_JIT or ASCD_DEBUG is set"
-    try:
-        return sorted({_make_cache(each.py_func).cache_path for each in _kernels}), ""
-    except NotKept as reason:
-        return [], str(reason)
+        return []
+    folders = {kernel.compiled.stats.cache_path for kernel in _kernels}
+    return sorted(folder for folder in folders if folder is not None)
 
 
 _warned: set[str] = set()

@@ -162,16 +162,16 @@ def facts() -> dict[str, Any]:
 
 
 def _cache() -> dict[str, Any]:
-    """Return where compiled kernels are kept, as numba itself says, and how much; or why they are not kept."""
+    """Return where compiled kernels are kept, as numba itself says, and how much."""
     import ascd
     from ascd._core.jit import cache_folders
 
     for name in ascd.__all__:  # kernels are known once the files that define them are imported
         getattr(ascd, name)
-    folders, reason = cache_folders()
+    folders = cache_folders()
     files = [path for folder in folders for path in Path(folder).glob("*.nb[ic]")]
     return {
-        "kept": "on disk" if folders else f"not on disk: {reason}",
+        "kept": "on disk" if folders else "not on disk",
         "folder": os.path.commonpath(folders) if folders else None,
         "files": len(files),
         "megabytes": round(sum(file.stat().st_size for file in files) / 2**20, 1),

@@ -44,7 +44,7 @@ from ascd._core.checks import (
 from ascd._core.contracts import check_methods
 from ascd._core.devices import to_host
 from ascd._core.jit import helper, optional_method
-from ascd._core.scalars import exp_of_negative, log_of, log_of_one_plus
+from ascd._core.scalars import exp_of_negative, log_of_one_plus
 from ascd.problem.arithmetic import square_times
 from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS, LEAST_ORDINARY, UNDERFLOW
 from ascd.protocols import Loss
@@ -62,8 +62,7 @@ def sigmoid(t: float) -> float:
 @helper
 def entropy_term(p: float) -> float:
     """Return p·log p, 0 for p ≤ 0."""
-    p = max(p, 0.0)
-    return p * log_of(p)
+    return 0.0 if p <= 0.0 else p * math.log(p)
 
 
 @helper
