@@ -197,7 +197,7 @@ def test_small_data_answer_as_numpy_does(make):
 @pytest.mark.parametrize("form", IN_PLACE)
 def test_answers_equal_numpys_in_place(form, monkeypatch):
     """With threads and without, and where nothing can be cached."""
-    monkeypatch.setattr("ascd._core.tuning.WORTH_A_THREAD", 1e-9)
+    monkeypatch.setattr("ascd._core.threads.WORTH_A_THREAD", 1e-9)
     monkeypatch.setattr("ascd._core.jit.is_interpreted", form not in COMPILED)
     given = IN_PLACE[form]
     design = open_design(given)

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import ascd
-from ascd._core import threads, tuning
+from ascd._core import threads
 from ascd.matrix import costs
 from ascd.matrix.columns import careful_sum
 from ascd.problem.dual import DualFit, InterceptFit, centred, dual_distance, fit_to
@@ -21,20 +21,20 @@ MANY = 40_000
 @pytest.fixture(params=[1, 3])
 def jobs(request, monkeypatch):
     """So many threads, however little there is to do."""
-    monkeypatch.setattr(tuning, "WORTH_A_THREAD", 1.0)
+    monkeypatch.setattr(threads, "WORTH_A_THREAD", 1.0)
     with threads.use_threads(request.param):
         yield request.param
 
 
-@pytest.mark.parametrize("size", [0, 1, 100, tuning.LISTED_A_PART, tuning.LISTED_A_PART + 1, MANY])
+@pytest.mark.parametrize("size", [0, 1, 100, threads.LISTED_A_PART, threads.LISTED_A_PART + 1, MANY])
 @pytest.mark.parametrize("every", [1, 3, 20_000])
 def test_lists_of_parts_are_joined(jobs, size, every):
     wanted = np.arange(size) % every == 0
 
     def list_wanted(listed, counts, start, stop):
         for part in range(start, stop):
-            first = part * tuning.LISTED_A_PART
-            found = first + np.flatnonzero(wanted[first : first + tuning.LISTED_A_PART])
+            first = part * threads.LISTED_A_PART
+            found = first + np.flatnonzero(wanted[first : first + threads.LISTED_A_PART])
             listed[first : first + found.size], counts[part] = found, found.size
 
     listed = np.full(size, -1)
@@ -54,7 +54,7 @@ def test_sums_of_many_numbers_are_within_their_error(jobs, size):
 
 
 def test_the_sum_does_not_depend_on_threads(monkeypatch):
-    monkeypatch.setattr(tuning, "WORTH_A_THREAD", 1.0)
+    monkeypatch.setattr(threads, "WORTH_A_THREAD", 1.0)
     numbers, found = np.random.default_rng(0).standard_normal(MANY), []
     for jobs in (1, 2, 5):
         with threads.use_threads(jobs):
@@ -116,7 +116,7 @@ def test_sparse_products_do_not_depend_on_threads(monkeypatch, intercept):
     means = design.means(np.arange(30), weight) if intercept else None
     centred = A.toarray()[:, columns] - (0.0 if means is None else means[columns])
     exact, found = centred.T @ (weight[:, None] * centred), []
-    monkeypatch.setattr(tuning, "WORTH_A_THREAD", 1.0)
+    monkeypatch.setattr(threads, "WORTH_A_THREAD", 1.0)
     for jobs in (1, 3):
         store = np.full((40, 40), np.nan, order="F")
         with threads.use_threads(jobs):

@@ -105,7 +105,7 @@ def wide(n=5000, density=0.05):
 @pytest.mark.usefixtures("compiled")
 def test_threads_give_the_same_answer(monkeypatch):
     A, b = wide()
-    monkeypatch.setattr("ascd._core.tuning.WORTH_A_THREAD", 1e-9)
+    monkeypatch.setattr("ascd._core.threads.WORTH_A_THREAD", 1e-9)
     problem = ascd.Problem(A, b, penalty=ascd.L1(0.3))
     one, again, two, all_of_them = (
         ascd.solve(problem, tol=1e-9, intercept=True, n_jobs=n_jobs) for n_jobs in (1, None, 2, -1)

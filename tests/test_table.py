@@ -64,7 +64,7 @@ def test_a_frame_is_one_column_a_number_and_one_a_level():
 @pytest.mark.parametrize("n_jobs", [1, 3])
 @pytest.mark.usefixtures("interpreted")
 def test_answers_equal_numpys(n_jobs, monkeypatch):
-    monkeypatch.setattr("ascd._core.tuning.WORTH_A_THREAD", 1e-9)
+    monkeypatch.setattr("ascd._core.threads.WORTH_A_THREAD", 1e-9)
     table, A = whole()
     design = table.as_design()
     with use_threads(n_jobs):

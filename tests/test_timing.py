@@ -71,7 +71,7 @@ def test_the_first_fit_of_a_process_tells_compiling_from_work():
 
 @pytest.mark.parametrize("moment", [0.0, 60.0])
 def test_long_compiling_is_announced_once(moment, monkeypatch):
-    monkeypatch.setattr("ascd._core.tuning.A_MOMENT", moment)
+    monkeypatch.setattr("ascd._core.timing.A_MOMENT", moment)
     said = []
     with announcing(said.append):
         for _ in range(2):

@@ -30,7 +30,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import cache, partial, update_wrapper, wraps
+from functools import cache, cached_property, partial, update_wrapper, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -85,17 +85,12 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], is_strict: bool = False) -> None:
         self.py_func, self.is_strict = function, is_strict
-        self._call: Callable[..., Any] = self._first_call
         update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
         if is_interpreted or detours:
             return self._detour(args)
-        return self._call(*args)
-
-    def _first_call(self, *args: Any) -> Any:
-        self._call = self.compiled
-        return self._call(*args)
+        return self.compiled(*args)
 
     def _detour(self, args: tuple[Any, ...]) -> Any:
         if not (is_interpreted or _debugging.get()):
@@ -114,22 +109,22 @@ class Kernel:
         with _lock:  # threads may call the same kernel for the first time
             return _make_dispatcher(self.py_func, self.is_strict, users_classes(args))
 
-    @property
+    @cached_property
     def compiled(self) -> Any:
         """The compiled function for the library's own types: numba's dispatcher."""
         return self.compiled_for(())
 
 
-def kernel(function: Callable[..., Any]) -> Kernel:
-    """Compile ``function`` lazily, generically and cached (see the top of this module)."""
-    _kernels.append(Kernel(function))
+def kernel(function: Callable[..., Any], is_strict: bool = False) -> Kernel:
+    """Compile ``function`` lazily, generically and cached (see the top of this module).
+
+    A strict one does its operations in the order written, for algorithms that measure rounding.
+    """
+    _kernels.append(Kernel(function, is_strict))
     return _kernels[-1]
 
 
-def strict_kernel(function: Callable[..., Any]) -> Kernel:
-    """Return a kernel whose operations are done in the order written, for algorithms that measure rounding."""
-    _kernels.append(Kernel(function, is_strict=True))
-    return _kernels[-1]
+strict_kernel = partial(kernel, is_strict=True)
 
 
 @cache
@@ -185,11 +180,12 @@ def _interrupt_kept() -> Iterator[None]:
 # ---- functions and methods that compiled code calls
 
 
-def helper(function: Function) -> Function:
+def helper(function: Function, is_strict: bool = False) -> Function:
     """Let compiled code call this plain function, or this method of a part.
 
     Parts written outside this package use it for functions that their methods share, and for methods beyond their
-    contract that they call on themselves or on their fields.
+    contract that they call on themselves or on their fields.  A strict one does its operations in the order written,
+    where another order over- or underflows.
 
     Examples
     --------
@@ -200,15 +196,6 @@ def helper(function: Function) -> Function:
     >>> square(3.0)
     9.0
     """
-    return _share_with_numba(function, is_strict=False)
-
-
-def strict_helper(function: Function) -> Function:
-    """Return a helper whose operations are done in the order written: where another order over- or underflows."""
-    return _share_with_numba(function, is_strict=True)
-
-
-def _share_with_numba(function: Function, is_strict: bool) -> Function:
     arguments = list(function.__code__.co_varnames[: function.__code__.co_argcount])
     if arguments[:1] == ["self"] and not function.__qualname__.rpartition(".")[0].endswith("<locals>"):
         if function.__name__ not in compiled_methods():
@@ -217,6 +204,9 @@ def _share_with_numba(function: Function, is_strict: bool) -> Function:
     else:
         _when_imported(partial(_register_helper, function, is_strict))
     return function
+
+
+strict_helper = partial(helper, is_strict=True)
 
 
 def optional_method(default: Callable[..., Any]) -> Callable[..., Any]:
@@ -348,7 +338,9 @@ def _is_stored(dispatcher: Any) -> bool:
         remove_stale(dispatcher.stats.cache_path)
         return True
     except RuntimeError:
-        _tell_not_kept("neither the package's folder nor one of the user's can be written, or there are no source files")
+        _tell_not_kept(
+            "neither the package's folder nor one of the user's can be written, or there are no source files"
+        )
     except AttributeError as error:
         _tell_not_kept(f"numba has changed inside ({error})")
     finally:

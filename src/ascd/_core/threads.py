@@ -20,8 +20,22 @@ from typing import Any
 
 import numpy as np
 
-from ascd._core import tuning
 from ascd._core.checks import Array
+
+#: Nanoseconds of work that a further thread must have: to wake one takes a part of that.  With sixteen threads on x86
+#: that is some 100 µs each (``python benchmarks/reach.py --only threads``).
+WORTH_A_THREAD = 2.5e5
+#: Parts for each thread, at most: the first to end takes another.  Nanoseconds of work that a part must have then.
+#: (A pass over 5·10⁷ sparse entries has three for each of sixteen.)
+MOST_PARTS, WORTH_A_PART = 4, 1e6
+#: Numbers in a part of a list that threads make together: parts of fixed size, joined in their order.
+LISTED_A_PART = 1 << 13
+#: With fewer entries in the matrix than this, the linear algebra library (OpenBLAS) does not start threads, and they
+#: need not be limited, which takes longer than such a product.
+WORTH_LIMITING = 10_000
+#: Products in a call of that library that are worth waking its threads for, 0.1 s of them: they stay busy for 2²⁶
+#: ticks of the processor's stopwatch after it (20 ms on x86, 0.5 s on ARM).
+WORTH_THE_LIBRARYS = 1e9
 
 
 def as_n_jobs(n_jobs: Any) -> int:
@@ -47,7 +61,7 @@ def as_n_jobs(n_jobs: Any) -> int:
 @cache
 def _pool(process: int) -> ThreadPoolExecutor:
     """Return the pool of a process: a forked one inherits the object, but not its threads."""
-    return ThreadPoolExecutor(tuning.MOST_THREADS, thread_name_prefix="ascd")
+    return ThreadPoolExecutor(256, thread_name_prefix="ascd")
 
 
 def threads_here() -> int:
@@ -60,8 +74,8 @@ def parts_of(price: float) -> int:
     n_jobs = _jobs.get()
     if n_jobs == 1:
         return 1
-    threads = min(n_jobs, int(price / tuning.WORTH_A_THREAD))
-    return threads * max(1, min(tuning.MOST_PARTS, int(price / (max(1, threads) * tuning.WORTH_A_PART))))
+    threads = min(n_jobs, int(price / WORTH_A_THREAD))
+    return threads * max(1, min(MOST_PARTS, int(price / (max(1, threads) * WORTH_A_PART))))
 
 
 def share(
@@ -94,7 +108,7 @@ def share_list(price: float, listed: Array, kernel: Callable[..., Any], *argumen
     kernel(*arguments, listed, counts, start, stop) lists those of the parts from ``start`` to ``stop``, each part from
     its own beginning on, and counts them.  A part has ``LISTED_A_PART`` numbers.
     """
-    size = tuning.LISTED_A_PART
+    size = LISTED_A_PART
     counts = np.empty(-(-listed.size // size), dtype=np.int64)
     share(price, counts.size, kernel, *arguments, listed, counts)
     total = 0
@@ -155,7 +169,7 @@ def blas_threads(n_jobs: int, entries: int) -> Iterator[None]:
     Problems with so few ``entries`` that the library keeps to one thread anyway are left alone.  The library has one
     number for the whole process: of runs in parallel the first sets it, and the last to end restores it.
     """
-    if entries < tuning.WORTH_LIMITING:
+    if entries < WORTH_LIMITING:
         yield
         return
     with _lock:
@@ -184,7 +198,7 @@ def quiet(n_jobs: int, entries: int, library: int = 1) -> Iterator[None]:
 def library_helps(work: float) -> Iterator[None]:
     """Give the library our threads for one long call, of so many products, if no other run is beside this one."""
     n_jobs = _jobs.get()
-    if n_jobs == 1 or work < tuning.WORTH_THE_LIBRARYS or len(_limits) != 1:
+    if n_jobs == 1 or work < WORTH_THE_LIBRARYS or len(_limits) != 1:
         yield
         return
     limit = _limit(n_jobs)

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from threading import Timer, local
 from typing import Any
 
-from ascd._core import tuning
-
+#: Compiling that takes longer than this many seconds is announced, where somebody asked for it.
+A_MOMENT = 0.5
 #: Shown where compiling takes longer than ``A_MOMENT`` and a caller asked for it.
 NOTICE = "compiling, once: the compiled code is kept for the next run"
 
@@ -55,7 +55,7 @@ def compiling() -> Iterator[None]:
     _spent.depth += 1
     began, timer = time.perf_counter(), None
     if _listeners and _spent.depth == 1:
-        timer = Timer(max(0.0, tuning.A_MOMENT - _listeners[0][1].compile_seconds), _announce)
+        timer = Timer(max(0.0, A_MOMENT - _listeners[0][1].compile_seconds), _announce)
         timer.daemon = True
         timer.start()
     try:

@@ -61,8 +61,7 @@ def convert(source: options.DataOptions, out: Path, room: str | None, is_single:
 @common
 def demo(epochs: int, out: Path) -> None:
     """Fit a wide Lasso with its proof, race the rules, write a report to open in a browser."""
-    from ascd._core.timing import Stopwatch
-    from ascd._core.tuning import A_MOMENT
+    from ascd._core.timing import A_MOMENT, Stopwatch
     from ascd.reproduction import demo
 
     options.check_folder(out)

@@ -157,7 +157,7 @@ def _header(estimator: Any, label: str, data: LabeledData) -> dict[str, Any]:
 
 def _show_summary(fitted: Model, certificate: Any, model: str, score: float, seconds: tuple[float, float]) -> None:
     """Print data, score, certificate, and the largest coefficients, a table a class or target."""
-    from ascd._core.tuning import A_MOMENT
+    from ascd._core.timing import A_MOMENT
     from ascd.results.solution import Status
 
     header, where = fitted.header, fitted.header["data"]

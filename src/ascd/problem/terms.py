@@ -22,8 +22,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, wide
-from ascd._core.threads import share, share_list
-from ascd._core.tuning import LISTED_A_PART
+from ascd._core.threads import LISTED_A_PART, share, share_list
 from ascd.matrix import costs
 from ascd.matrix.columns import UNIT
 from ascd.problem.arithmetic import length_of, lengths_of_blocks, violation_of
