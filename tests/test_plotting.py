@@ -94,4 +94,3 @@ def test_runs_that_have_diverged_are_drawn_in_silence(objectives):
     for t, objective in enumerate(objectives):
         trace.add(iteration=t, objective=objective, active=1, reads=t, seconds=t)
     assert plot_traces({7: trace}).lines[0].get_label() == "7"
-    assert isinstance(trace.to_svg(), str)

@@ -57,8 +57,7 @@ from ascd.estimators._parameters import Parameter, estimator
 from ascd.estimators._solving import Settings, frames_to_the_user, solve_problem, state_problem
 from ascd.matrix.open import is_collection
 from ascd.problem.penalties import L1L2, BoundedL1L2
-from ascd.results.html import facts, number
-from ascd.results.solution import Status
+from ascd.results.solution import Status, facts, number
 
 if TYPE_CHECKING:
     from typing_extensions import Self

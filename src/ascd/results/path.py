@@ -10,11 +10,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array, as_count
-from ascd.results.html import facts, number, picture
-from ascd.results.solution import Status
-
-#: Coefficients that a notebook's small picture shows at most, the largest ones.
-MOST_LINES = 12
+from ascd.results.solution import Status, facts, number
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,4 @@ class Path:
             ("columns read", number(self.reads)),
             ("seconds", number(self.seconds)),
         ]
-        largest = np.argsort(-np.abs(coefs).max(axis=1), kind="stable")[:MOST_LINES]
-        across = -np.log(np.maximum(self.alphas, np.finfo(float).tiny))
-        caption = "coefficients over alpha, from strong to weak (logarithmic)"
-        return facts("Path", rows, picture(across, list(coefs[largest]), caption))
+        return facts("Path", rows)

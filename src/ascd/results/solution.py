@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.results.html import facts, number
 from ascd.results.trace import Trace
 
 
@@ -174,4 +174,30 @@ class Solution:
             *((name, value) for name, value in self.chosen.items()),
             *([("intervals", self.intervals)] if self.confidence < 1.0 else []),
         ]
-        return facts("Solution", rows, self.trace.to_svg())
+        return facts("Solution", rows)
+
+
+# ---- what notebooks show
+
+
+def number(value: Any) -> str:
+    """Return a number with few digits, counts below 1e15 in full, and ∞ for what is not known to be bounded.
+
+    Examples
+    --------
+    >>> number(12345), number(1725.0), number(1.23456e-9), number(float("inf"))
+    ('12,345', '1,725', '1.23e-09', '∞')
+    """
+    if math.isinf(value):
+        return "∞" if value > 0.0 else "−∞"
+    if math.isnan(value):
+        return "–"
+    is_count = float(value).is_integer() and abs(value) < 1e15
+    return f"{int(value):,}" if is_count else f"{float(value):.3g}"
+
+
+def facts(title: str, rows: Iterable[tuple[str, str]]) -> str:
+    """Return a title and a table with a name and a value in each row, in HTML."""
+    cell = 'style="text-align: left; padding: 1px 12px 1px 0; background: none"'
+    lines = "".join(f"<tr><td {cell}>{escape(name)}</td><td {cell}>{escape(value)}</td></tr>" for name, value in rows)
+    return f"<div><strong>{escape(title)}</strong><table>{lines}</table></div>"

@@ -1,4 +1,4 @@
-"""The history of a run: one row a record, turned into columns, a DataFrame or a picture on request."""
+"""The history of a run: one row a record, turned into columns, a DataFrame or a plot on request."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array, as_count, unknown_name
-from ascd.results.html import grid, number, picture
 
-#: Records that a notebook shows at each end.
-SHOWN = 3
 COLUMNS = ("iteration", "objective", "gap", "active", "zero_lower", "bound", "violations", "reads", "seconds")
 
 
@@ -60,31 +57,6 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"Trace({len(self)} records)"
-
-    def _repr_html_(self) -> str:
-        head = ("iteration", "objective", "gap", "active", "reads", "seconds")
-        ends = [*range(min(SHOWN, len(self))), *range(max(SHOWN, len(self) - SHOWN), len(self))]
-        rows = [[number(getattr(self, name)[place]) for name in head] for place in ends]
-        if len(self) > 2 * SHOWN:
-            rows.insert(SHOWN, ["…"] * len(head))
-        return grid(f"Trace: {len(self)} records", head, rows, self.to_svg())
-
-    def to_svg(self) -> str:
-        """F(x) less its smallest value, on a logarithmic scale over columns read, as a small picture in SVG.
-
-        Examples
-        --------
-        >>> import numpy as np, ascd
-        >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
-        >>> ascd.minimize(problem, rule="cyclic", record=1, rng=0).trace.to_svg()[:4]
-        '<svg'
-        """
-        if len(self) < 2:
-            return ""
-        with np.errstate(over="ignore", invalid="ignore"):  # of runs that have diverged
-            excess = self.objective - self.objective.min()
-        shown = np.log10(excess, where=excess > 0.0, out=np.full(excess.shape, math.nan))
-        return picture(self.reads, [shown], "objective less its smallest value (logarithmic) over columns read")
 
     def to_frame(self) -> Any:
         """The trace as a pandas DataFrame (extra ``plot``)."""
