@@ -6,10 +6,8 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -19,9 +17,10 @@ pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed"
 pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
 from command_line import run  # noqa: E402
 
-from ascd.cli import ERROR, INTERRUPTED, USAGE, commands, main  # noqa: E402
+from ascd import estimators  # noqa: E402
+from ascd.cli import ERROR, USAGE, main  # noqa: E402
 from ascd.cli.app import COMMANDS  # noqa: E402
-from ascd.cli.models import COMMON, MODELS, make_estimator  # noqa: E402
+from ascd.cli.models import MODELS, make_estimator  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -218,17 +217,17 @@ OF_MODELS = {
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_model_uses_an_option_or_refuses_it(model):
-    needed = {"groups": 2} if "groups" in MODELS[model].options else {}
-    for folds in (None, 3) if MODELS[model].cross_validated else (None,):
+    taken = getattr(estimators, MODELS[model])._get_param_names()
+    needed = {"groups": 2} if "groups" in taken else {}
+    for folds in (None, 3) if hasattr(estimators, f"{MODELS[model]}CV") else (None,):
         for name, value in OF_MODELS.items():
-            takes = name in MODELS[model].options | COMMON
-            chosen = folds is not None and name in ("alpha", "C")
-            if takes and not chosen:
+            if name in taken and not (folds and name in ("alpha", "C")):
                 made = make_estimator(model, folds, {**needed, name: value}).get_params()
                 found = made["l1_ratios"][0] if "l1_ratios" in made and name == "l1_ratio" else made[name]
                 assert found == value, f"{model} loses {name}"
             else:
-                with pytest.raises(ValueError, match=re.escape(f"--{name.replace('_', '-')}")):
+                flag = name.replace("fit_", "").replace("_", "-")
+                with pytest.raises(ValueError, match=re.escape(f"--{flag}")):
                     make_estimator(model, folds, {**needed, name: value})
 
 
@@ -317,18 +316,3 @@ def test_info_and_reproduce_for_machines(capsys, tmp_path):
     assert (tmp_path / "quick" / "report.html").exists()
     code, out, _ = run(capsys, "reproduce", "--out", tmp_path, "--only-publish", "--no-pictures")
     assert (code, "report.html" in out) == (0, True)
-
-
-def test_an_interrupt_that_compiled_code_swallows_is_repeated(monkeypatch, capsys):
-    """LLVM's callbacks drop exceptions; Python's hook for these repeats the interrupt."""
-
-    def swallowing():
-        sys.unraisablehook(type("Report", (), {"exc_value": KeyboardInterrupt()})())
-        for _ in range(500):  # the repetition arrives between two bytecodes
-            time.sleep(0.01)
-
-    monkeypatch.setattr(commands, "facts", swallowing)
-    before = signal.getsignal(signal.SIGINT), sys.unraisablehook
-    code, _, error = run(capsys, "info")
-    assert (code, error.strip()) == (INTERRUPTED, "ascd: interrupted")
-    assert (signal.getsignal(signal.SIGINT), sys.unraisablehook) == before

@@ -112,6 +112,27 @@ def test_a_command_that_is_still_importing_stops_in_one_line(tmp_path, houses, m
     assert (code, out, error.strip()) == (INTERRUPTED, "", "ascd: interrupted")
 
 
+SWALLOWING = """
+import sys, time
+from ascd.cli import commands, main
+
+def swallowing():
+    sys.unraisablehook(type("Report", (), {"exc_value": KeyboardInterrupt()})())
+    for _ in range(500):  # the repetition arrives between two bytecodes
+        time.sleep(0.01)
+
+commands.facts = swallowing
+sys.exit(main())
+"""
+
+
+def test_an_interrupt_that_compiled_code_swallows_is_repeated(tmp_path):
+    """LLVM's callbacks drop exceptions; Python's hook for these repeats the interrupt."""
+    child = start(SWALLOWING, "info", folder=tmp_path)
+    _, error = child.communicate(timeout=120)
+    assert (child.returncode, error.strip()) == (INTERRUPTED, "ascd: interrupted")
+
+
 def test_a_process_that_is_ended_or_killed_leaves_the_old_file(tmp_path, houses, capsys):
     arguments, out = ("convert", houses, tmp_path / "houses.parquet", "--force"), tmp_path / "houses.parquet"
     assert run(capsys, *arguments)[0] == 0

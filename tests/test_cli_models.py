@@ -349,7 +349,7 @@ def test_a_text_column_is_a_group(fit, write):
         ("[[0, 1], [1, 2, 3, 4, 5]]", "column 1 is in group 0 and in group 1"),
         ("[[0, 1], [], [2, 3, 4, 5]]", "group 1 is empty"),
         ('[["a", "c"], ["b", "d", "f"]]', "1 are in none, the first is column 4"),
-        ('[["a", "x"]]', "group 0: unknown feature 'x'"),
+        ('[["a", "x"]]', "--groups: unknown feature 'x'"),
         ('[["a", 9], ["b"]]', "group 0 has column 9"),
         ("[[0, 1], 2]", "must hold lists of features, or a label a line"),
     ],

@@ -115,7 +115,7 @@ WRONG = [
     (lambda f, o: convert(write(f / "t.csv", "y\n1\n2\n"), o), ValueError, "0 features"),
     (lambda f, o: convert(write(f / "t.svm", "1 1:2\nhello\n"), o), ValueError, "is not a LIBSVM file"),
     (lambda f, o: convert(write(f / "t.svm", "1 1:2\n0 1:inf\n"), o), ValueError, "row 2 has a value or a label that"),
-    (lambda f, o: convert(write(f / "t.svm", "1\n-1\n"), o), ValueError, "2 rows and no features"),
+    (lambda f, o: convert(write(f / "t.svm", "1\n-1\n"), o), ValueError, "rows and no features"),
     (lambda f, o: convert(write(f / "t.svm", "# none\n"), o), ValueError, "has no rows"),
 ]
 
@@ -176,13 +176,11 @@ def test_indices_outside_of_a_sparse_group_are_not_followed(name, place, value, 
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"ends": [0, 30, 20, 50]}, "its groups of rows end at"),
-        ({"ends": [10, 50]}, "its groups of rows end at"),
+        ({"ends": [0, 30, 50]}, "is damaged: .*rows-00001.*Run ascd convert again"),
+        ({"ends": [0, 30]}, "its groups of rows end at"),
         ({"ends": 5}, "is damaged: .*Run ascd convert again"),
-        ({"shape": ["50", 12]}, "is damaged: .*Run ascd convert again"),
         ({"first": "1"}, "not an index that this version"),
         ({"version": 1}, "not an index that this version"),
-        ({"shape": [50, 13]}, "has shape"),
     ],
 )
 def test_an_index_that_is_damaged_is_not_opened(changed, words, tmp_path):
@@ -192,17 +190,17 @@ def test_an_index_that_is_damaged_is_not_opened(changed, words, tmp_path):
         open_data(path.parent)
 
 
-@pytest.mark.parametrize("name", ["target", "rows-00000.indptr", "rows-00000.data"])
+@pytest.mark.parametrize("name", ["rows-00000.target", "rows-00000.indptr", "rows-00000.data"])
 def test_files_that_are_cut_off_or_gone_are_named(name, tmp_path):
     folder = folder_of(tmp_path)
     path = folder / f"{name}.npy"
     content = path.read_bytes()
     for damaged in (content[:0], content[:1], content[:61], content[:140], content.replace(b"(", b"{", 1)):
         path.write_bytes(damaged)
-        with pytest.raises(ValueError, match=f"is damaged: .*{name}.npy is (damaged|not a complete)"):
+        with pytest.raises(ValueError, match=f"is damaged: .*{name}.npy is not a complete"):
             open_data(folder)
-    np.save(path, np.zeros(3))
-    with pytest.raises(ValueError, match=r"has shape|has not the"):
+    np.save(path, np.ones(3))
+    with pytest.raises(ValueError, match=r"its groups of rows end at|has not the|begin before"):
         open_data(folder)
     os.remove(path)
     with pytest.raises(ValueError, match=r"is damaged: .*No such file.*\. Run ascd convert again"):

@@ -49,7 +49,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(order, tmp_path, monke
     with pytest.raises(OSError, match="has changed since it was opened"):
         ascd.Lasso(0.1).fit(data, B)
     os.truncate(path, path.stat().st_size // 2)
-    with pytest.raises(OSError, match="has become shorter than it was"):
+    with pytest.raises(OSError, match="has changed since it was opened"):
         ascd.solve(problem, tol=1e-9)
     with pytest.raises(ValueError, match=r"is not a complete .npy file of numbers"):
         open_data(path)
@@ -64,7 +64,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(order, tmp_path, monke
 def test_a_zarr_array_of_another_shape_is_an_error(tmp_path):
     data = open_data(zarr(tmp_path))
     zarr(tmp_path, dtype="f4")
-    with pytest.raises(OSError, match=r"has (changed since it was opened|become shorter)"):
+    with pytest.raises(OSError, match="has changed since it was opened"):
         data.as_design().dots(np.arange(3), VECTOR)
 
 

@@ -17,26 +17,46 @@ import os
 import signal
 import sys
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 TYPE_CHECKING = False  #: as in ``typing``, which is not waited for before Ctrl-C has its handler
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
+    from collections.abc import Sequence
+    from typing import Any, NoReturn
 
 ERROR, USAGE, UNCONVERGED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
 
 
-@contextmanager
-def stoppable() -> Iterator[list[int]]:
-    """Raise ``KeyboardInterrupt`` for SIGTERM, too; yields a list of the signals that have come.
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code.
+
+    Without arguments they are those of the process: then SIGTERM stops the command as Ctrl-C does, and both end the
+    process.  Everything that takes time to import is imported behind the handlers of these signals.
+    """
+    is_own, seen = arguments is None, []  # type: ignore[var-annotated]
+    try:
+        try:
+            if is_own:
+                stop_on_signals(seen)
+            _write_any_letter()
+            return _run(arguments, seen)
+        except KeyboardInterrupt:
+            for number in (signal.SIGINT, signal.SIGTERM) if is_own else ():  # the ending is not interrupted again
+                signal.signal(number, signal.SIG_IGN)
+            raise
+    except KeyboardInterrupt:
+        code, word = (TERMINATED, "terminated") if signal.SIGTERM in seen else (INTERRUPTED, "interrupted")
+        print(f"ascd: {word}", file=sys.stderr)
+        if is_own:
+            _end_process(code)
+        return code
+
+
+def stop_on_signals(seen: list[int]) -> None:
+    """Raise ``KeyboardInterrupt`` for SIGINT and SIGTERM, and note them in ``seen``.
 
     A callback of compiled code drops exceptions: Python's hook for these repeats the interrupt.
     """
-    seen: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield seen
-        return
 
     def stop(number: int, frame: Any) -> None:
         seen.append(number)
@@ -46,41 +66,23 @@ def stoppable() -> Iterator[list[int]]:
         if isinstance(report.exc_value, KeyboardInterrupt):
             threading.Timer(0.05, _thread.interrupt_main).start()
         else:
-            hook(report)
+            sys.__unraisablehook__(report)
 
-    handlers, hook = (
-        {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)},
-        sys.unraisablehook,
-    )
-    try:
-        for number in handlers:
-            signal.signal(number, stop)
-        sys.unraisablehook = repeat
-        yield seen
-    finally:
-        sys.unraisablehook = hook
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    sys.unraisablehook = repeat
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code.  Without arguments it is the process's own, and Ctrl-C ends that.
-
-    Everything that takes time to import is imported behind the handler of Ctrl-C.
-    """
-    seen: list[int] = []
-    try:
-        with stoppable() as seen:
-            try:
-                _write_any_letter()
-                return _run(arguments, seen)
-            except KeyboardInterrupt:
-                if threading.current_thread() is threading.main_thread():  # the ending is not interrupted again
-                    for number in (signal.SIGINT, signal.SIGTERM):
-                        signal.signal(number, signal.SIG_IGN)
-                return _interrupted(arguments is None, signal.SIGTERM in seen)
-    except KeyboardInterrupt:  # while the handlers were put in place, or taken away
-        return _interrupted(arguments is None, signal.SIGTERM in seen)
+def _end_process(code: int) -> NoReturn:
+    """End at once, as Python would wait for threads that go on fitting, and for a compilation."""
+    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    for thread in others:
+        with suppress(RuntimeError):  # one that the signal found half started cannot be waited for
+            thread.join(1.0 / len(others))
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _write_any_letter() -> None:
@@ -103,7 +105,7 @@ def _run(arguments: Sequence[str] | None, seen: list[int]) -> int:
         print(f"ascd: the command line needs {error.name}: pip install ascd[cli]", file=sys.stderr)
         return ERROR
     from ascd.cli.app import app
-    from ascd.cli.console import Output
+    from ascd.cli.console import Output, print_usage, readable
 
     settings = Output()
     try:
@@ -115,7 +117,7 @@ def _run(arguments: Sequence[str] | None, seen: list[int]) -> int:
             return ERROR
         raise KeyboardInterrupt from None
     except click.ClickException as error:
-        _print_usage(error)
+        print_usage(error)
         return USAGE
     except BrokenPipeError:  # the reader of our output, say `head`, has gone
         sys.stderr.close()
@@ -125,7 +127,7 @@ def _run(arguments: Sequence[str] | None, seen: list[int]) -> int:
             raise KeyboardInterrupt from None
         if settings.debug:
             raise
-        message = _one_line(str(error)) or type(error).__name__
+        message = " ".join(readable(str(error)).split()) or type(error).__name__
         print(f"ascd: error: {message}  (--debug shows where)", file=sys.stderr)
         return USAGE if _is_absent(error) else ERROR
 
@@ -139,37 +141,3 @@ def _is_absent(error: Exception) -> bool:
 
     is_named = isinstance(error, FileNotFoundError | FileExistsError) and error.errno is None
     return is_named or isinstance(error, ColumnError)
-
-
-def _interrupted(own_process: bool, is_terminated: bool) -> int:
-    """Say so; end the process at once, as Python would wait for threads that go on fitting, and for a compilation."""
-    code, word = (TERMINATED, "terminated") if is_terminated else (INTERRUPTED, "interrupted")
-    print(f"ascd: {word}", file=sys.stderr)
-    if own_process:
-        others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
-        for thread in others:
-            with suppress(RuntimeError):  # one that the signal found half started cannot be waited for
-                thread.join(1.0 / len(others))
-        atexit._run_exitfuncs()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    return code
-
-
-def _one_line(text: str) -> str:
-    from ascd.cli.console import readable
-
-    return " ".join(readable(text).split())
-
-
-def _print_usage(error: Any) -> None:
-    """Print one line: which command, what is wrong, where help is; the help itself for a command without arguments."""
-    if type(error).__name__ == "NoArgsIsHelpError":  # of new versions of click
-        error.show()
-        return
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context else "ascd"
-    print(
-        f"{command}: error: {_one_line(error.format_message())}  ({command} --help lists the options)", file=sys.stderr
-    )

@@ -41,7 +41,7 @@ def convert(source: options.DataOptions, out: Path, room: str | None, is_single:
         converting.check_conversion(source.data, source.format or guess_format(source.data), out, force)
     choices = source.choices
     notes: list[str] = []
-    with working(f"converting {source.data}"):
+    with working("converting"):
         made = converting.convert(
             source.data, out, target=source.target, without=choices.without, memory=room,
             dtype="float32" if is_single else "float64", dialect=source.dialect, drop=choices.drop,
@@ -147,34 +147,29 @@ def reproduce(
 
 
 def facts() -> dict[str, Any]:
-    """Return versions, the place of compiled kernels, and threads."""
+    """Return versions, threads, and where compiled kernels are kept, as numba itself says, and how much."""
     from threadpoolctl import threadpool_info
 
-    from ascd.reproduction.page import versions
-
-    there = {found.metadata["Name"] for found in metadata.distributions()}
-    optional = {name: metadata.version(name) if name in there else "not installed" for name in OPTIONAL}
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    pools = {f"{pool['user_api']} ({pool['internal_api']})": pool["num_threads"] for pool in threadpool_info()}
-    threads = {"processors": processors, **pools}
-    return {"versions": versions(), "optional": optional, "cache": _cache(), "threads": threads}
-
-
-def _cache() -> dict[str, Any]:
-    """Return where compiled kernels are kept, as numba itself says, and how much."""
     import ascd
     from ascd._core.jit import cache_folders
+    from ascd.reproduction.page import versions
 
     for name in ascd.__all__:  # kernels are known once the files that define them are imported
         getattr(ascd, name)
     folders = cache_folders()
     files = [path for folder in folders for path in Path(folder).glob("*.nb[ic]")]
-    return {
+    cache = {
         "kept": "on disk" if folders else "not on disk",
         "folder": os.path.commonpath(folders) if folders else None,
         "files": len(files),
         "megabytes": round(sum(file.stat().st_size for file in files) / 2**20, 1),
     }
+    there = {found.metadata["Name"] for found in metadata.distributions()}
+    optional = {name: metadata.version(name) if name in there else "not installed" for name in OPTIONAL}
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    pools = {f"{pool['user_api']} ({pool['internal_api']})": pool["num_threads"] for pool in threadpool_info()}
+    return {"versions": versions(), "optional": optional, "cache": cache,
+            "threads": {"processors": processors, **pools}}  # fmt: skip
 
 
 @click.command()

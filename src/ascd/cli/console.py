@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, TypeVar
 
@@ -15,9 +15,8 @@ import click
 from ascd.io.writing import json_ready
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-#: Characters without a space that are shown of a word, and how long it may be.
-SHOWN, LONGEST = 60, 200
-LONG = re.compile(rf"\S{{{LONGEST},}}")
+#: Words without a space that are longer than 200 characters; 60 of them are shown.
+LONG = re.compile(r"(\S{60})\S{140,}")
 
 
 class Output:
@@ -28,17 +27,15 @@ class Output:
         self.json = False
 
 
-def _set(name: str, context: click.Context, parameter: click.Parameter, value: bool) -> bool:
-    if value:
-        setattr(context.ensure_object(Output), name, True)
-    return value
+def _set(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    setattr(context.ensure_object(Output), str(parameter.name), value)
 
 
 def common(command: Command) -> Command:
     """Add the options that every command has."""
-    flag = partial(click.option, is_flag=True, expose_value=False)
-    debug = flag("--debug", callback=partial(_set, "debug"), help="Show the traceback of an error.")
-    machine = flag("--json", callback=partial(_set, "json"), help="Print one JSON object instead of text.")
+    flag = partial(click.option, is_flag=True, expose_value=False, callback=_set)
+    debug = flag("--debug", help="Show the traceback of an error.")
+    machine = flag("--json", help="Print one JSON object instead of text.")
     return debug(machine(command))
 
 
@@ -57,7 +54,7 @@ def readable(text: str) -> str:
     ('a [31m red\\n  name', 61)
     """
     plain = "".join(letter if letter.isprintable() or letter in "\n\u00a0\u202f" else " " for letter in text)
-    return LONG.sub(lambda word: f"{word[0][:SHOWN]}…", plain)
+    return LONG.sub(r"\1…", plain)
 
 
 def say(text: str = "") -> None:
@@ -88,6 +85,20 @@ def answer(result: dict[str, Any]) -> None:
         click.echo(json.dumps(json_ready(result), indent=2))
 
 
+def print_usage(error: Any) -> None:
+    """Print one line: which command, what is wrong, where help is; the help itself for a command without arguments."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # of new versions of click
+        error.show()
+        return
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "ascd"
+    message = " ".join(readable(error.format_message()).split())
+    click.echo(f"{command}: error: {message}  ({command} --help lists the options)", err=True)
+
+
+# ------------------------------------------------------------------------------------------ progress on a terminal
+
+
 @contextmanager
 def advancing(text: str) -> Iterator[Callable[[float], None]]:
     """Show a bar on the terminal; yields a function that takes the share that is done."""
@@ -98,53 +109,38 @@ def advancing(text: str) -> Iterator[Callable[[float], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), percent, TimeRemainingColumn())
     console = Console(stderr=True)
     is_off = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=is_off) as bar, announcing_on(console):
+    with Progress(*columns, console=console, transient=True, disable=is_off) as bar, _announcing(console):
         task = bar.add_task(text, total=None)
         yield lambda share: bar.update(task, completed=share, total=1.0)
 
 
 @contextmanager
-def working(text: Any) -> Iterator[None]:
-    """Show a spinner on the terminal, and a line where compiling takes long."""
+def working(text: str) -> Iterator[Any]:
+    """Show a spinner on the terminal, and a line where compiling takes long; yields rich's status."""
     from rich.console import Console
 
     console = Console(stderr=True)
-    with console.status(text), announcing_on(console):
-        yield
+    with console.status(text) as status, _announcing(console):
+        yield status
 
 
-@contextmanager
-def fitting(text: str, estimator: Any, has_folds: bool) -> Iterator[None]:
-    """Show a spinner, or for a cross-validation the estimator's own bar, with the time that is left."""
-    if not has_folds or not library_bar():
-        with working(text):
-            yield
-        return
-    estimator.set_params(progress=True)
-    try:
-        yield
-    finally:
-        estimator.set_params(progress=False)  # how it was shown is no parameter of the model
-
-
-def library_bar() -> bool:
-    """Direct the library's progress bars to standard error; return whether that is a terminal."""
-    import rich
-
-    rich.reconfigure(stderr=True)
-    return rich.get_console().is_terminal
-
-
-@contextmanager
-def announcing_on(console: Any) -> Iterator[None]:
+def _announcing(console: Any) -> AbstractContextManager[None]:
     """Say on a terminal, and only there, that something is being compiled."""
     from ascd._core.timing import announcing
 
-    if not console.is_terminal:
-        yield
-        return
-    with announcing(console.print):
-        yield
+    return announcing(console.print) if console.is_terminal else nullcontext()
+
+
+def bar_or_spinner(text: str, has_bar: bool = True) -> tuple[bool, AbstractContextManager[Any]]:
+    """Return whether the library shows its bar, with the time that is left, and what shows progress otherwise.
+
+    Its bar is shown on terminals, by what has one, and on standard error.
+    """
+    import rich
+
+    rich.reconfigure(stderr=True)
+    is_bar = has_bar and rich.get_console().is_terminal
+    return is_bar, nullcontext() if is_bar else working(text)
 
 
 @contextmanager
@@ -152,17 +148,14 @@ def rounds_shown(text: str, X: Any) -> Iterator[None]:
     """Show on a terminal how often data on disk have been read, and the smallest duality gap."""
     from ascd.results.progress import looking_on
 
-    class Shown:
-        gap, wanted = math.inf, 0.0
+    smallest = math.inf
+    with working(text) as status:
 
-        def __rich__(self) -> str:
-            gap = f"gap {self.gap:.1e} ({self.wanted:.1e} is wanted)" if self.gap < math.inf else "no gap known yet"
-            return f"{text}: {X.bytes_read / X.size:.1f} times the data read, {gap}"
+        def tell(now: Any) -> None:
+            nonlocal smallest
+            smallest = min(smallest, now.gap)
+            gap = f"gap {smallest:.1e} ({now.enough:.1e} is wanted)" if smallest < math.inf else "no gap known yet"
+            status.update(f"{text}: {X.bytes_read / X.size:.1f} times the data read, {gap}")
 
-    shown = Shown()
-
-    def tell(now: Any) -> None:
-        shown.gap, shown.wanted = min(shown.gap, now.gap), now.enough
-
-    with working(shown), looking_on(tell):
-        yield
+        with looking_on(tell):
+            yield

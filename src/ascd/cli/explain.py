@@ -15,7 +15,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.cli.console import advancing, say, show_table
-from ascd.cli.models import CLASSIFIERS, plain_again
+from ascd.cli.models import plain_again
 from ascd.io.models import Model
 from ascd.io.tables import LabeledData, counted
 
@@ -66,11 +66,11 @@ def page_beside(model_file: Path) -> Path:
     return model_file.with_name(f"{model_file.stem}-explained.html")
 
 
-def examine(model: str, estimator: Any, fitted: Model, data: LabeledData, resamples: int) -> dict[str, list[Evidence]]:
+def examine(estimator: Any, fitted: Model, data: LabeledData, resamples: int) -> dict[str, list[Evidence]]:
     """Fit the halves; return what is known of the features, by classes or targets ("" where there is one only)."""
     from ascd.estimators._data import moments
 
-    coefs = _resampled(model, estimator, data, resamples)
+    coefs = _resampled(estimator, data, resamples, bool(fitted.classes.size))
     deviations = np.sqrt(moments(data.X, None)[1])
     names = fitted.feature_names()
     return {
@@ -85,11 +85,8 @@ def explain(fitted: Model, found: dict[str, list[Evidence]], resamples: int, out
 
     sections: list[Drawing | TableSection] = []
     for number, (title, rows) in enumerate(found.items()):
-        cells, conclusion, of_row = (
-            [one.row() for one in rows],
-            sentence(rows, resamples),
-            f", {title}" if title else "",
-        )
+        cells, conclusion = [one.row() for one in rows], sentence(rows, resamples)
+        of_row = f", {title}" if title else ""
         heading = f"\nHow sure: {resamples} fits to random halves of the samples{of_row}"
         show_table(HEAD, cells[:MOST_SHOWN], heading)
         say(f"{conclusion}\n")
@@ -137,30 +134,28 @@ def sentence(rows: list[Evidence], resamples: int) -> str:
         return "No feature is used, neither by the model nor by a fit to a half: the penalty is too strong."
     stable = [one.name for one in rows if one.verdict == "stable"]
     weak = [one.name for one in rows if one.coefficient != 0.0 and one.verdict == "weak"]
-    shown = ", ".join(stable[:8]) + (" …" if len(stable) > 8 else "")
-    number = f"{len(stable)} of {counted(len(rows), 'used feature')}"
-    keep = "keep their" if len(stable) > 1 else "keeps its"
-    text = (
-        f"{number} {keep} sign in at least 90 % of the {resamples} fits: {shown}."
-        if stable
-        else f"No feature keeps its sign in 90 % of the {resamples} fits: the choice depends on the samples at hand."
-    )
+    text = f"No feature keeps its sign in 90 % of the {resamples} fits: the choice depends on the samples at hand."
+    if stable:
+        number = f"{len(stable)} of {counted(len(rows), 'used feature')}"
+        keep = "keep their" if len(stable) > 1 else "keeps its"
+        text = f"{number} {keep} sign in at least 90 % of the {resamples} fits: {_listed(stable, 8)}."
     if weak:
-        others = ", ".join(weak[:5]) + (" …" if len(weak) > 5 else "")
-        are = "are weak: with other samples they" if len(weak) > 1 else "is weak: with other samples it"
-        text += f" {len(weak)} of those that the model uses {are} may be gone: {others}."
+        text += f" Weak, and maybe gone with other samples, are {len(weak)} of the model's: {_listed(weak, 5)}."
     return text
 
 
-def _resampled(model: str, estimator: Any, data: LabeledData, resamples: int) -> Array:
+def _listed(names: list[str], most: int) -> str:
+    return ", ".join(names[:most]) + (" …" if len(names) > most else "")
+
+
+def _resampled(estimator: Any, data: LabeledData, resamples: int, is_classifier: bool) -> Array:
     """Return the coefficients of all fits, of shape (resamples, n_outputs, n_features)."""
     from sklearn.utils import resample
 
     n = data.X.shape[0]
     if n < FEWEST_SAMPLES:
         raise ValueError(f"--explain needs at least {FEWEST_SAMPLES} samples to draw halves from; there are {n}")
-    is_classifier = model in CLASSIFIERS
-    plain = plain_again(model, estimator)
+    plain = plain_again(estimator)
     if is_classifier:  # C weighs the sum over the samples: half of them, twice the weight
         plain.set_params(C=plain.C * n / (n // 2))
     y, found = np.asarray(data.y), []

@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from ascd.cli import UNCONVERGED, options
-from ascd.cli.console import answer, common, fitting, rounds_shown, say, show_table
+from ascd.cli.console import answer, bar_or_spinner, common, rounds_shown, say, show_table
 from ascd.cli.models import (
     CLASSIFIERS,
     MODELS,
@@ -22,7 +22,6 @@ from ascd.cli.models import (
     groups_of,
     make_estimator,
     one_target,
-    read_groups,
 )
 from ascd.cli.options import read_data, report_reading
 from ascd.io.models import Model, model_of, save
@@ -74,16 +73,19 @@ def fit(
     source.check(may_stay=True)
     if explained and source.stays_on_disk:
         raise click.UsageError("--explain fits half-samples, which need the data in memory, in one file")
-    if given["groups"] is not None:
-        given["groups"] = read_groups(given["groups"])
+    groups = given["groups"]
+    if groups is not None:
+        if not groups.isdigit():
+            options.check_there(Path(groups))
+        given["groups"] = 1  # until the features are known
     with options.as_usage():
         if model not in SEVERAL_TARGETS and isinstance(source.target, tuple):
             raise one_target(model, len(source.target))
         estimator = make_estimator(model, cv, given)
         estimator._validate_params()
     data = read_data(source)
-    if given["groups"] is not None:
-        estimator.set_params(groups=groups_of(given["groups"], data))
+    if groups is not None:
+        estimator.set_params(groups=groups_of(groups, data))
     data = data._replace(y=checked_target(data, model))
     if cv and cv > len(data.y):
         raise click.UsageError(f"--cv must be at most the number of samples, {len(data.y):,}; got {cv}")
@@ -95,12 +97,13 @@ def _fit(data: LabeledData, label: str, estimator: Any, model: str, resamples: i
     from ascd._core.timing import Stopwatch
     from ascd.cli.explain import examine, explain
 
-    has_folds = "cv" in estimator.get_params()
     report_reading(data, label)
-    stopwatch, is_on_disk = Stopwatch(), hasattr(data.X, "bytes_read")
-    shown = fitting(f"fitting {model}", estimator, has_folds)
+    stopwatch, is_on_disk, has_folds = Stopwatch(), hasattr(data.X, "bytes_read"), hasattr(estimator, "cv")
+    is_bar, shown = bar_or_spinner(f"fitting {model}", has_folds)
     if is_on_disk and not has_folds:
         shown = rounds_shown(f"fitting {model}", data.X)
+    if is_bar:
+        estimator.set_params(progress=True)
     with shown, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the certificate below says the same, in numbers
         estimator.fit(data.X, data.y)
@@ -108,7 +111,7 @@ def _fit(data: LabeledData, label: str, estimator: Any, model: str, resamples: i
     header = _header(estimator, label, data)
     fitted = model_of(estimator, header, data.names)
     score = _score(estimator, data)
-    evidence = examine(model, estimator, fitted, data, resamples) if resamples else None
+    evidence = examine(estimator, fitted, data, resamples) if resamples else None
     save(fitted, out)
     _show_summary(fitted, estimator.certificate_, model, score, seconds)
     say(f"wrote {out}")
@@ -143,6 +146,7 @@ def _header(estimator: Any, label: str, data: LabeledData) -> dict[str, Any]:
     facts = {name: float(getattr(certificate, name)) for name in ("gap", "tolerance", "objective", "columns_read")}
     chosen = (name for name in ("alpha_", "C_") if hasattr(estimator, name))
     parameters = {name: value for name, value in estimator.get_params().items() if isinstance(value, str | int | float)}
+    parameters.pop("progress", None)  # how the fit was shown
     shape = {"samples": len(data.y), "features": data.X.shape[1], "target": data.target}
     return {
         "estimator": type(estimator).__name__,

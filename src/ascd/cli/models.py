@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,87 +13,71 @@ from ascd._core.checks import unknown_name
 from ascd.cli.options import check_numeric
 from ascd.io.tables import LabeledData, level_names
 
-
-class Kind(NamedTuple):
-    """An estimator's name, its form with cross-validation ("" for none), and the options it takes."""
-
-    plain: str
-    cross_validated: str
-    options: frozenset[str]
-
-
-def _kind(plain: str, cross_validated: str, *options: str) -> Kind:
-    return Kind(plain, cross_validated, frozenset(options))
-
-
+#: Names of models and their estimators; a model takes the options that are parameters of its estimator.
 MODELS = {
-    "lasso": _kind("Lasso", "LassoCV", "alpha", "positive", "standardize"),
-    "elastic-net": _kind("ElasticNet", "ElasticNetCV", "alpha", "l1_ratio", "positive", "standardize"),
-    "ridge": _kind("Ridge", "", "alpha", "positive", "standardize"),
-    "nnls": _kind("NNLS", ""),
-    "huber": _kind("HuberRegressor", "HuberRegressorCV", "alpha", "epsilon", "standardize"),
-    "poisson": _kind("PoissonRegressor", "PoissonRegressorCV", "alpha", "l1_ratio", "standardize"),
-    "logistic": _kind("LogisticRegression", "LogisticRegressionCV", "C", "l1_ratio", "standardize"),
-    "group-lasso": _kind("GroupLasso", "GroupLassoCV", "alpha", "groups", "weights", "positive"),
-    "sparse-group-lasso": _kind(
-        "SparseGroupLasso", "SparseGroupLassoCV", "alpha", "l1_ratio", "groups", "weights", "positive"
-    ),
-    "multi-task-lasso": _kind("MultiTaskLasso", "MultiTaskLassoCV", "alpha", "standardize"),
-    "multi-task-elastic-net": _kind("MultiTaskElasticNet", "MultiTaskElasticNetCV", "alpha", "l1_ratio", "standardize"),
-    "svm": _kind("LinearSVC", "", "C", "loss"),
+    "lasso": "Lasso",
+    "elastic-net": "ElasticNet",
+    "ridge": "Ridge",
+    "nnls": "NNLS",
+    "huber": "HuberRegressor",
+    "poisson": "PoissonRegressor",
+    "logistic": "LogisticRegression",
+    "group-lasso": "GroupLasso",
+    "sparse-group-lasso": "SparseGroupLasso",
+    "multi-task-lasso": "MultiTaskLasso",
+    "multi-task-elastic-net": "MultiTaskElasticNet",
+    "svm": "LinearSVC",
 }
-#: Options of every model, and of every cross-validation.
-COMMON, OF_FOLDS = frozenset(("tol", "max_iter", "fit_intercept")), frozenset(("choose",))
 CLASSIFIERS = ("logistic", "svm")
 #: Models that fit several targets at once.
 SEVERAL_TARGETS = ("multi-task-lasso", "multi-task-elastic-net")
 
 
-def make_estimator(name: str, cv: int | None, given: dict[str, Any]) -> Any:
+def make_estimator(model: str, cv: int | None, given: dict[str, Any]) -> Any:
     """Return an unfitted estimator with the options that were given; a ValueError names one that it does not take."""
     from ascd import estimators
 
-    if name not in MODELS:
-        raise unknown_name(name, "model", MODELS)
-    kind = MODELS[name]
-    shared = {key: value for key, value in given.items() if value is not None}
-    own = {key: value for key, value in shared.items() if key not in COMMON | OF_FOLDS}
-    foreign = sorted(set(own) - kind.options)
-    if foreign:
-        listed = ", ".join(f"--{option.replace('_', '-')}" for option in sorted(kind.options)) or "none"
-        raise ValueError(f"model {name!r} takes no --{foreign[0].replace('_', '-')}; it takes {listed}")
-    if "groups" in kind.options and "groups" not in own:
+    name = MODELS[model]
+    taken = getattr(estimators, name)._get_param_names()
+    chosen = {option: value for option, value in given.items() if value is not None}
+    foreign = next((option for option in chosen if option not in (*taken, "choose")), None)
+    if foreign is not None:
+        listed = ", ".join(_flag(option) for option in given if option in taken) or "none"
+        raise ValueError(f"model {model!r} takes no {_flag(foreign)}; it takes {listed}")
+    if "groups" in taken and "groups" not in chosen:
         raise ValueError(
-            f"model {name!r} needs --groups: a file (one label per line, or JSON), or how many neighbours make one"
+            f"model {model!r} needs --groups: a file (one label per line, or JSON), or how many neighbours make one"
         )
-    if cv is None and "choose" in shared:
-        raise ValueError("--choose needs --cv")
     if cv is None:
-        return getattr(estimators, kind.plain)(**shared)
-    if not kind.cross_validated:
-        has = ", ".join(other for other, each in MODELS.items() if each.cross_validated)
-        raise ValueError(f"model {name!r} has no cross-validation; {has} have")
-    chosen = sorted({"alpha", "C"} & set(own))
-    if chosen:
-        raise ValueError(f"--{chosen[0]} and --cv exclude each other: cross-validation chooses it")
-    if name == "logistic":
-        ratio = shared.pop("l1_ratio", None)
-        shared["l1_ratios"] = [1.0 if ratio is None else ratio]
-    return getattr(estimators, kind.cross_validated)(cv=cv, **shared)
+        if "choose" in chosen:
+            raise ValueError("--choose needs --cv")
+        return getattr(estimators, name)(**chosen)
+    if not hasattr(estimators, f"{name}CV"):
+        has = ", ".join(other for other, each in MODELS.items() if hasattr(estimators, f"{each}CV"))
+        raise ValueError(f"model {model!r} has no cross-validation; {has} have")
+    for option in ("alpha", "C"):
+        if option in chosen:
+            raise ValueError(f"--{option} and --cv exclude each other: cross-validation chooses it")
+    if model == "logistic":
+        chosen["l1_ratios"] = [chosen.pop("l1_ratio", 1.0)]
+    return getattr(estimators, f"{name}CV")(cv=cv, **chosen)
 
 
-def plain_again(name: str, estimator: Any) -> Any:
+def _flag(option: str) -> str:
+    return f"--{option.removeprefix('fit_').replace('_', '-')}"
+
+
+def plain_again(estimator: Any) -> Any:
     """Return an unfitted estimator with the options of a fitted one, and with what cross-validation has chosen."""
     from ascd import estimators
 
-    kind = MODELS[name]
-    made = getattr(estimators, kind.plain)()
-    known = set(made.get_params()) & (kind.options | COMMON)
-    shared = {key: value for key, value in estimator.get_params().items() if key in known}
-    for key in ("alpha", "C", "l1_ratio"):
-        if hasattr(estimator, f"{key}_") and key in kind.options:  # of several classes, that of the first
-            shared[key] = float(np.ravel(getattr(estimator, f"{key}_"))[0])
-    return made.set_params(**shared)
+    plain = getattr(estimators, type(estimator).__name__.removesuffix("CV"))
+    given = estimator.get_params()
+    shared = {name: given[name] for name in plain._get_param_names() if name in given}
+    for name in ("alpha", "C", "l1_ratio"):
+        if hasattr(estimator, f"{name}_"):  # of several classes, that of the first
+            shared[name] = float(np.ravel(getattr(estimator, f"{name}_"))[0])
+    return plain(**shared)
 
 
 def cv_error(estimator: Any) -> dict[str, Any] | None:
@@ -142,44 +126,29 @@ def checked_target(data: LabeledData, model: str) -> Any:
     return y.reshape(len(y), -1) if model in SEVERAL_TARGETS else y
 
 
-def read_groups(text: str) -> Any:
-    """Return groups of features as they were written; names are not looked up yet.
+def groups_of(text: str, data: LabeledData) -> Any:
+    """Return groups of features as estimators take them.
 
     A number stands for so many neighbours each.  A file has a label a line, one for every feature, or JSON: a list or
-    an object of lists of features, by number (from 0) or by name.
-
-    Examples
-    --------
-    >>> read_groups("5")
-    5
+    an object of lists of features, by number (from 0) or by name; that of a text column stands for all its 0/1 columns.
     """
     path = Path(text)
-    if text.isdigit() and not path.exists():
+    if not path.exists():
         return int(text)
-    if not path.is_file():
-        raise FileNotFoundError(f"--groups: no such file: {text} (a number of neighbours each would do, too)")
     content = path.read_text(encoding="utf-8-sig").strip()
     if not content.startswith(("[", "{")):
-        return content.split("\n")
+        return [label.strip() for label in content.split("\n")]
     try:
-        found = json.loads(content)
+        written = json.loads(content)
     except json.JSONDecodeError as error:
         raise ValueError(f"--groups: {path.name} is not JSON: {error}") from error
-    found = list(found.values()) if isinstance(found, dict) else found
-    if not found or not all(isinstance(part, list) for part in found):
+    groups = list(written.values()) if isinstance(written, dict) else written
+    if not groups or not all(isinstance(part, list) for part in groups):
         raise ValueError(f"--groups: {path.name} must hold lists of features, or a label a line")
-    return found
-
-
-def groups_of(written: Any, data: LabeledData) -> Any:
-    """Return the groups as estimators take them: names become numbers; that of a text column, all its 0/1 columns."""
-    if not (isinstance(written, list) and isinstance(written[0], list)):
-        return [label.strip() for label in written] if isinstance(written, list) else written
     place = {name: [j] for j, name in enumerate(data.names or [])}
     for source, levels in data.recipe.levels.items():
         place.setdefault(source, [place[name][0] for name in level_names(source, levels)])
-    for number, part in enumerate(written):
-        unknown = next((one for one in part if isinstance(one, str) and one not in place), None)
-        if unknown is not None:
-            raise ValueError(f"--groups: group {number}: {unknown_name(unknown, 'feature', data.names or ())}")
-    return [[j for one in part for j in (place[one] if isinstance(one, str) else [one])] for part in written]
+    unknown = next((one for part in groups for one in part if isinstance(one, str) and one not in place), None)
+    if unknown is not None:
+        raise ValueError(f"--groups: {unknown_name(unknown, 'feature', data.names or ())}")
+    return [[j for one in part for j in (place[one] if isinstance(one, str) else [one])] for part in groups]

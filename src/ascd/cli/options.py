@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial, wraps
-from os.path import realpath
+from os.path import exists, realpath
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -34,7 +34,6 @@ from ascd.io.tables import (
 )
 
 Decorator = Callable[[Any], Any]
-Command = TypeVar("Command", bound=Callable[..., Any])
 SEPARATORS = {"tab": "\t", "\\t": "\t", "space": WHITESPACE, "comma": ",", "semicolon": ";", "pipe": "|"}
 #: Different values that a text column may have, to become columns of 0 and 1.
 MOST_LEVELS = 20
@@ -106,19 +105,21 @@ class DataOptions(NamedTuple):
     memory: str | None
 
     @property
+    def is_chunked(self) -> bool:
+        """True for what can be read chunk by chunk only: a folder, or an array."""
+        return self.data.is_dir() or self.data.suffix.lower() in ARRAYS
+
+    @property
     def stays_on_disk(self) -> bool:
         """True where the data are read chunk by chunk, because of --memory or of what they are."""
-        return self.memory is not None or self.data.is_dir() or self.data.suffix.lower() in ARRAYS
+        return self.memory is not None or self.is_chunked
 
     def check(self, may_stay: bool = False) -> None:
         """Raise an error for data that are not there, and for options with a wrong value."""
         check_there(self.data)
         if self.choices.drop and self.choices.impute:
             raise click.UsageError(f"--drop and --impute {self.choices.impute} exclude each other")
-        stays, is_chunked = may_stay and self.stays_on_disk, self.data.is_dir() or self.data.suffix.lower() in ARRAYS
-        if stays and not is_chunked and self.data.suffix.lower() not in PARQUET:
-            raise click.UsageError(str(not_on_disk(self.data)))
-        if is_chunked and not may_stay:
+        if self.is_chunked and not may_stay:
             raise click.UsageError(
                 f"{self.data} is no file that this command reads, which needs the data in memory; fit and path read "
                 "folders and arrays chunk by chunk"
@@ -126,24 +127,26 @@ class DataOptions(NamedTuple):
         with as_usage():
             check_separator(self.dialect.sep)
             as_bytes(self.memory)
-            if not stays and self.format is None:
-                guess_format(self.data)
+            if not (may_stay and self.stays_on_disk):
+                self.format or guess_format(self.data)
+            elif not self.is_chunked and self.data.suffix.lower() not in PARQUET:
+                raise not_on_disk(self.data)
 
 
-def data_options(*options: Decorator) -> Callable[[Command], Command]:
+def data_options(*options: Decorator) -> Decorator:
     """Add options that say how to read the data; the command gets them as one ``source``."""
 
-    def decorate(command: Command) -> Command:
+    def decorate(command: Any) -> Any:
         @wraps(command)
         def bundled(**given: Any) -> Any:
-            def taken(*names: str) -> dict[str, Any]:
+            def taken(names: tuple[str, ...]) -> dict[str, Any]:
                 found = {name: given.pop(name) for name in names if name in given}
                 return {name: value for name, value in found.items() if value is not None}
 
             target = given.pop("target")
             if isinstance(target, tuple):  # an option that can be repeated
                 target = target[0] if len(target) == 1 else target or None
-            dialect, choices = Dialect(**taken(*Dialect._fields)), Choices(**taken(*Choices._fields))
+            dialect, choices = Dialect(**taken(Dialect._fields)), Choices(**taken(Choices._fields))
             dialect = dialect._replace(sep=SEPARATORS.get(dialect.sep or "", dialect.sep))
             others = given.pop("data"), target, given.pop("format"), dialect, choices, given.pop("memory", None)
             return command(source=DataOptions(*others), **given)
@@ -181,7 +184,7 @@ def _open(source: DataOptions) -> LabeledData:
         raise ValueError(f"{source.data} holds no target; Parquet files and the folders of ascd convert do")
     note = f"{data.size / 1e6:,.1f} MB, read chunk by chunk"
     is_sparse = is_sparse_folder(source.data)
-    recipe = Recipe(written={"first": data.reader.index["first"]}) if is_sparse else Recipe()
+    recipe = Recipe(written={"first": data.reader.first}) if is_sparse else Recipe()
     found = LabeledData(data, as_target(data.y), data.feature_names, target, (note,), recipe)
     check_target(found, source.data.name, "leave them out of the file")
     return found
@@ -228,11 +231,7 @@ def as_usage() -> Iterator[None]:
 
 def check_there(path: Path) -> None:
     """Raise an error for a path where nothing is, and for pipes and devices, which can be read once only."""
-    try:
-        is_there = path.exists()
-    except (OSError, RuntimeError):  # links that lead to each other; a name that no file can have
-        is_there = False
-    if not is_there:
+    if not exists(path):
         raise FileNotFoundError(f"no such file: {path}")
     if not (path.is_file() or path.is_dir()):
         raise FileNotFoundError(f"not a file: {path}: pipes and devices can be read once only; save the data to a file")

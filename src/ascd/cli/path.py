@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import click
 import numpy as np
 
 from ascd.cli import UNCONVERGED, options
-from ascd.cli.console import answer, common, library_bar, say, show_table, working
+from ascd.cli.console import answer, bar_or_spinner, common, say, show_table
 from ascd.cli.options import check_numeric, read_data, report_reading
 from ascd.io.tables import LabeledData
 from ascd.io.writing import whole_folder
@@ -74,27 +73,24 @@ def path(
 
 def _problem(data: LabeledData, model: str, l1_ratio: float, standardize: bool) -> Any:
     """Return the problem with a penalty of strength 1; standardised features weigh by their deviations."""
-    from ascd.problem.penalties import L1, L1L2
+    from ascd.estimators._base import elastic_net
+    from ascd.estimators._data import deviations
     from ascd.problem.problem import Problem
 
-    ratio = 1.0 if model != "elastic-net" else l1_ratio
-    scale: Any = 1.0
+    y, loss = data.y, "squared"
     if model == "logistic":
-        values = np.unique(data.y if data.y.dtype.kind != "O" else data.y.astype(str))
+        values = np.unique(y if y.dtype.kind != "O" else y.astype(str))
         if values.size != 2:
             raise ValueError(f"a logistic path needs two classes; the target has {values.size} values")
+        y, loss = np.where(y == values[1], 1.0, -1.0), "logistic"
     else:
         check_numeric(data)
-        if np.ptp(data.y) == 0.0:
+        if np.ptp(y) == 0.0:
             raise ValueError(f"{data.target_words} is constant: there is no path; name another column with --target")
-    if standardize:
-        from ascd.estimators._data import deviations
-
-        scale = deviations(data.X, None)
-    penalty = L1(1.0, scale) if ratio == 1.0 else L1L2(ratio * scale, (1.0 - ratio) * scale**2)
-    if model == "logistic":
-        return Problem(data.X, np.where(data.y == values[1], 1.0, -1.0), loss="logistic", penalty=penalty)
-    return Problem(data.X, np.asarray(data.y, dtype=float), penalty=penalty)
+    ratio = l1_ratio if model == "elastic-net" else 1.0
+    scale = deviations(data.X, None) if standardize else None
+    penalty = elastic_net(ratio, 1.0 - ratio, data.X.shape[1], scale=scale)
+    return Problem(data.X, np.asarray(y, dtype=float), loss, penalty)
 
 
 def _follow(model: str, problem: Any, **grid: Any) -> Any:
@@ -102,10 +98,9 @@ def _follow(model: str, problem: Any, **grid: Any) -> Any:
     from ascd import solver
     from ascd.results.solution import Status
 
-    shown: Any = nullcontext() if library_bar() else working(f"following the path of {model}")
+    is_bar, shown = bar_or_spinner(f"following the path of {model}")
     with shown:
-        is_shown = isinstance(shown, nullcontext)
-        found = solver.path(problem, progress=is_shown, intercept=True, early_stop=False, **grid)
+        found = solver.path(problem, progress=is_bar, intercept=True, early_stop=False, **grid)
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return found

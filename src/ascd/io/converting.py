@@ -198,41 +198,39 @@ def _write_folder(plan: Plan, folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=DRAFT, dir=folder.absolute().parent) as name:
         made = Path(name) / "new"
         made.mkdir()
-        index = _write_groups(plan, made)
-        (made / INDEX).write_text(json.dumps({**index, "version": VERSION}), encoding="utf-8")
+        index = {"version": VERSION, **_write_groups(plan, made)}
+        (made / INDEX).write_text(json.dumps(index), encoding="utf-8")
         if folder.exists():
             folder.rename(Path(name) / "old")
         made.rename(folder)
 
 
 def _write_groups(plan: Plan, folder: Path) -> dict[str, Any]:
-    """Write groups and target; return what the index says of them."""
-    ends, targets, offsets = [0], [], []
+    """Write the groups; return what the index says of them."""
+    offsets: list[Array] = []
+    ends, start = [0], 0
     with unpacked(plan.source) as file:
         while lines := file.readlines(int(PORTION * plan.memory)):
             X, y = parse_libsvm(io.BytesIO(b"".join(lines)), plan.source, plan.memory)
-            X, y = _finite_rows(X, y, plan, ends[-1])
-            if not X.shape[0]:  # comments
+            start += len(y)
+            X, y = _finite_rows(X, y, plan, start - len(y))
+            if not len(y):  # comments
                 continue
             columns = X.tocsc()
             columns.sum_duplicates()
-            stem = folder / group_name(len(ends) - 1)
-            np.save(f"{stem}.{GROUP_FILES[0]}.npy", columns.data.astype(plan.dtype, copy=False))
-            np.save(f"{stem}.{GROUP_FILES[1]}.npy", columns.indices)
-            offsets.append((stem, columns.indptr))
-            ends.append(ends[-1] + X.shape[0])
-            targets.append(y)
-    if not targets:
-        raise ValueError(f"{plan.source} has no rows")
-    if not any(one[-1] for _, one in offsets):
-        raise ValueError(f"{plan.source} has {ends[-1]} rows and no features")
-    first = int(all(one[min(1, one.size - 1)] == 0 for _, one in offsets))  # no index 0 anywhere: they begin at 1
-    n = max(one.size - 1 for _, one in offsets)
-    for stem, one in offsets:  # later portions may have more columns
+            stored = columns.data.astype(plan.dtype, copy=False), columns.indices, columns.indptr, y
+            for kind, numbers in zip(GROUP_FILES, stored, strict=True):
+                np.save(folder / f"{group_name(len(offsets))}.{kind}.npy", numbers)
+            offsets.append(columns.indptr)
+            ends.append(ends[-1] + len(y))
+    if not any(one[-1] for one in offsets):
+        raise ValueError(f"{plan.source} has {'rows and no features' if offsets else 'no rows'}")
+    first = int(all(one[min(1, one.size - 1)] == 0 for one in offsets))  # no index 0 anywhere: they begin at 1
+    n = max(one.size - 1 for one in offsets)
+    for number, one in enumerate(offsets):  # later groups may have more columns
         padded = np.concatenate([one, np.full(n + 1 - one.size, one[-1])]).astype(np.int64)
-        np.save(f"{stem}.{GROUP_FILES[2]}.npy", padded[first:])
-    np.save(folder / "target.npy", np.concatenate(targets))
-    return {"shape": [ends[-1], n - first], "ends": ends, "first": first}
+        np.save(folder / f"{group_name(number)}.indptr.npy", padded[first:])
+    return {"ends": ends, "first": first}
 
 
 def _finite_rows(X: Any, y: Array, plan: Plan, before: int) -> tuple[Any, Array]:

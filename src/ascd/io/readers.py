@@ -4,9 +4,9 @@ Each has the attributes of ``ascd.matrix.files.Reader``.  Files are read with or
 a file that has become shorter is an error with a sentence, where a map would end the process.  Before each read, a file
 must be as it was when it was opened, because columns that are cached would not be those of a file written since.
 
-A folder of sparse row groups, which ``ascd convert`` writes, holds ``index.json`` (shape, where groups end, the
-target's name, the first index of the LIBSVM file), ``target.npy``, and for each group of rows a matrix in CSC as three
-plain files: ``rows-00000.data.npy``, ``rows-00000.indices.npy``, ``rows-00000.indptr.npy``.
+A folder of sparse row groups, which ``ascd convert`` writes, holds ``index.json`` (where groups end, and the first
+index of the LIBSVM file), and for each group of rows a matrix in CSC and its target as four plain files:
+``rows-00000.data.npy``, ``rows-00000.indices.npy``, ``rows-00000.indptr.npy``, ``rows-00000.target.npy``.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ascd.io.tables import check_names
 DAMAGED_ARRAY = (ValueError, EOFError, SyntaxError, TokenError)
 #: Where the shape of a Zarr array stands, in the two versions of the format.
 ZARR_METADATA = ("zarr.json", ".zarray")
-INDEX, VERSION = "index.json", 3
-GROUP_FILES = ("data", "indices", "indptr")
+INDEX, VERSION = "index.json", 4
+GROUP_FILES = ("data", "indices", "indptr", "target")
 #: Key of a Parquet file's metadata under which ``ascd convert`` keeps the target's name.
 TARGET_KEY = b"ascd.target"
 
@@ -47,13 +47,9 @@ def state_of(path: Path) -> tuple[int, int, int] | None:
 def check_same(path: Path, before: tuple[int, int, int] | None) -> None:
     """Raise an OSError if a file is not in the state that it had ``before``."""
     now = state_of(path)
-    if now == before:
-        return
-    if now is None:
-        raise OSError(f"{path} can no longer be read: No such file or directory")
-    if before is not None and now[1] < before[1]:
-        raise OSError(f"{path} has become shorter than it was: {now[1]:,} of {before[1]:,} bytes are left")
-    raise OSError(f"{path} has changed since it was opened: open it again")
+    if now != before:
+        how = "can no longer be read: No such file or directory" if now is None else "has changed since it was opened"
+        raise OSError(f"{path} {how}")
 
 
 @contextmanager
@@ -75,6 +71,11 @@ class Numbers:
         self.state = state_of(path)
         self.shape, self.is_fortran, self.dtype, self.offset = _npy_header(path)
         self.size = math.prod(self.shape) * self.dtype.itemsize
+
+    def all(self) -> Array:
+        """Return all numbers of a one-dimensional file."""
+        (count,) = self.shape
+        return self.take(0, count)
 
     def take(self, start: int, count: int) -> Array:
         """Return ``count`` numbers from ``start`` on; booleans as bytes."""
@@ -136,14 +137,6 @@ def runs(columns: Array) -> Iterator[tuple[slice, int, int]]:
     for start, stop in zip([0, *breaks.tolist()], [*breaks.tolist(), columns.size], strict=True):
         if stop > start:
             yield slice(start, stop), int(columns[start]), int(columns[stop - 1]) + 1
-
-
-def load_npy(path: Path) -> Array:
-    """Return all numbers or words of a small .npy file."""
-    try:
-        return np.asarray(np.load(path, allow_pickle=False))
-    except DAMAGED_ARRAY as error:
-        raise ValueError(f"{path} is damaged: {error}") from error
 
 
 def _npy_header(path: Path) -> tuple[Any, bool, Any, int]:
@@ -315,39 +308,28 @@ def _open_zarr(path: Path) -> Any:
 
 
 class SparseReader:
-    """The matrix in a folder of sparse row groups."""
+    """The matrix in a folder of sparse row groups; ``first`` is the first index of the LIBSVM file."""
 
     together, rows_apart, is_sparse = 1, False, True
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         try:
-            self.index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-            if self.index["version"] != VERSION or self.index["first"] not in (0, 1):
+            index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+            if index["version"] != VERSION or index["first"] not in (0, 1):
                 raise ValueError(f"{INDEX} is not an index that this version of ascd knows")
-            self.shape, self.ends = tuple(self.index["shape"]), np.array(self.index["ends"])
-            if self.ends.dtype.kind != "i" or (np.diff(self.ends) < 1).any() or self.ends[0] != 0:
-                raise ValueError(f"its groups of rows end at {self.index['ends']}")
-            self.groups = [self._opened(number) for number in range(self.ends.size - 1)]
-            self.y = load_npy(folder / "target.npy")
-            if self.y.shape != (self.shape[0],) or self.ends[-1] != self.shape[0]:
-                raise ValueError(f"target.npy has shape {self.y.shape}, and there are {self.shape[0]} rows")
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+            self.first, self.ends, self.groups, targets = index["first"], np.array(index["ends"]), [], []
+            for number in range(self.ends.size - 1):
+                data, rows, offsets, y = (Numbers(folder / f"{group_name(number)}.{one}.npy") for one in GROUP_FILES)
+                self.groups.append((data, rows, _offsets_of(offsets, data, rows)))
+                targets.append(y.all())
+            if not targets or [len(one) for one in targets] != np.diff(self.ends).tolist():
+                raise ValueError(f"its groups of rows end at {index['ends']}, and their targets elsewhere")
+            self.counts = np.sum([np.diff(offsets) for _, _, offsets in self.groups], axis=0)
+        except (OSError, ValueError, TypeError, KeyError) as error:
             raise self._damaged(error) from error
-        self.counts = np.sum([np.diff(offsets) for _, _, offsets in self.groups], axis=0)
+        self.y, self.shape = np.concatenate(targets), (int(self.ends[-1]), self.counts.size)
         self.size = sum(data.size + rows.size for data, rows, _ in self.groups)
-
-    def _opened(self, number: int) -> tuple[Numbers, Numbers, Array]:
-        names = [f"{group_name(number)}.{name}.npy" for name in GROUP_FILES]
-        data, rows = (Numbers(self.folder / name) for name in names[:2])
-        offsets = load_npy(self.folder / names[2])
-        if offsets.shape != (self.shape[1] + 1,) or offsets.dtype.kind not in "iu" or rows.dtype.kind not in "iu":
-            raise ValueError(f"{names[2]} has shape {offsets.shape} of {offsets.dtype}, or {names[1]} no whole numbers")
-        if offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
-            raise ValueError(f"{names[2]} has columns that begin before the last one's end")
-        if data.shape != (offsets[-1],) or rows.shape != (offsets[-1],):
-            raise ValueError(f"{names[0]} or {names[1]} has not the {offsets[-1]} entries of {names[2]}")
-        return data, rows, offsets
 
     def _damaged(self, error: Any) -> ValueError:
         return ValueError(f"{self.folder} is damaged: {error}. Run ascd convert again, with --force")
@@ -375,6 +357,16 @@ class SparseReader:
         if not found.has_canonical_format:
             raise self._damaged(f"{indices.path} has rows of a column twice, or not in their order")
         return found
+
+
+def _offsets_of(file: Numbers, data: Numbers, rows: Numbers) -> Array:
+    """Return where columns begin among the entries of a group; an error where they are not those of the group."""
+    found = file.all()
+    if found.size < 2 or found[0] != 0 or (found[1:] < found[:-1]).any():
+        raise ValueError(f"{file.path} has columns that begin before the last one's end")
+    if not data.shape == rows.shape == (found[-1],):
+        raise ValueError(f"{data.path} or {rows.path} has not the {found[-1]} entries of {file.path}")
+    return found
 
 
 def group_name(number: int) -> str:
