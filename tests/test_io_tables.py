@@ -190,7 +190,7 @@ def test_missing_values_that_cannot_be_filled(write, tmp_path):
     with pytest.raises(ValueError, match="of a sparse table cannot be filled; --drop leaves out their rows"):
         read_table(tmp_path / "sparse.npz", choices=Choices(impute="mean"))
     for choices, message in ((Choices(impute="mode"), "unknown impute 'mode'"),
-                             (Choices(impute="mean"), "column 'e' has no value at all: leave it out"),
+                             (Choices(impute="mean"), "column 'e' has no value at all: --without"),
                              (Choices(drop=True), "would leave out all 2 rows, as column 'e'")):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             read_table(write("a,e,y\n1,,3\n2,,4\n"), choices=choices)

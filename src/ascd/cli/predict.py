@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from pathlib import Path
 from typing import Any
@@ -40,6 +38,8 @@ def predict(model_file: Path, source: options.DataOptions, probabilities: bool, 
     not show (header, decimal mark) is as in the fit, unless an option says so.  How it was read, and the score where
     DATA hold the target, are printed on standard error.
     """
+    import pandas
+
     source.check()
     if out is not None:
         options.check_file(out, force, model_file, source.data)
@@ -54,7 +54,8 @@ def predict(model_file: Path, source: options.DataOptions, probabilities: bool, 
     head = [f"P({label})" for label in model.classes] if probabilities else head
     is_class = model.classes.size and not probabilities
     shown = np.array([word_of(label) for label in predicted], dtype=object) if is_class else predicted
-    text = _csv(shown.reshape(len(predicted), -1), head)
+    frame = pandas.DataFrame(shown.reshape(len(predicted), -1), columns=head)
+    text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
     if out is not None:
         say(f"wrote {write_text(out, text)}")
     elif not output().json:
@@ -99,13 +100,4 @@ def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float] | None:
 def _label(value: Any) -> str:
     """Return a class as a word, also where one file has numbers or truths and another, with other classes, words."""
     word = word_of(value)
-    return str(int(TRUTHS[word])) if word in TRUTHS else word
-
-
-def _csv(rows: Any, head: list[str]) -> str:
-    """Return a table in CSV; a name with a comma or a line break is quoted."""
-    buffer = io.StringIO()
-    lines = csv.writer(buffer, lineterminator="\n")
-    lines.writerow(head)
-    lines.writerows([f"{value:.10g}" if isinstance(value, float) else str(value) for value in row] for row in rows)
-    return buffer.getvalue()
+    return f"{TRUTHS[word.lower()]:g}" if word.lower() in TRUTHS else word

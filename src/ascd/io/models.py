@@ -71,7 +71,7 @@ class Model(NamedTuple):
         if hasattr(X, "iloc"):
             X = self._encode(X)
         if isinstance(X, LabeledData) and X.frame is not None:
-            return predictor(X.frame, self.coef.T) + self.intercept
+            return predictor(X, self.coef.T) + self.intercept
         X = X.X if isinstance(X, LabeledData) else X
         if X.shape[1] != self.coef.shape[1]:
             raise ValueError(f"the model has {self.coef.shape[1]} features; the data have {X.shape[1]}")

@@ -22,12 +22,14 @@ TARGETS = ("target", "y", "label")
 FILLS = ("mean", "median", "zero")
 #: A day, or a moment, in ISO 8601.
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
-#: Words that pandas reads as truths in a column of nothing else.
-TRUTHS = {spelled: word == "true" for word in ("true", "false") for spelled in (word, word.upper(), word.title())}
+#: Words in small letters that pandas reads as truths in a column of nothing else.
+TRUTHS = {"false": 0.0, "true": 1.0}
 #: Names that a message lists.
 SHOWN = 5
 #: The category of a value that is none of the levels; it has no 0/1 column.
 UNSEEN = "\0"
+#: What to do with a column that has no value at all, or of which only some rows have one.
+LEAVE_OUT = "--without {!r} leaves it out"
 
 
 class ColumnError(ValueError):
@@ -195,8 +197,8 @@ def numbers(column: Any, decimal: str = ".", truths: bool = True) -> Any:
         return column.to_numpy(dtype=float, na_value=np.nan) if column.isna().any() else column.to_numpy()
     text = pandas.Series(words(column), dtype=object)
     known = text.dropna()
-    if truths and len(known) and known.isin(TRUTHS).all():
-        return text.map(TRUTHS).to_numpy(dtype=float)
+    if truths and len(known) and known.str.lower().isin(TRUTHS).all():
+        return text.str.lower().map(TRUTHS).to_numpy(dtype=float)
     if decimal == ",":  # 1.250 may be a number with a mark between thousands, or be meant otherwise
         known = known.where(~known.str.contains(".", regex=False), "no number").str.replace(",", ".")
     found = pandas.to_numeric(known, errors="coerce")
@@ -328,7 +330,7 @@ def _encoded(
             continue
         codes, values = pandas.factorize(words(column))  # -1: missing
         if name not in known.levels:
-            _check_words(name, file, codes, list(values), choices.levels, recipe is not None, decimal)
+            _check_words(f"{file}: column {name!r}", name, codes, list(values), choices, recipe is not None, decimal)
         kept.levels[name] = known.levels.get(name) or sorted(values)
         columns[name] = _category(name, codes, list(values), kept.levels[name], notes)
     return pandas.DataFrame(columns, index=frame.index), kept
@@ -343,66 +345,66 @@ def _category(name: str, codes: Array, values: list[str], levels: list[str], not
         notes.append(f"values of {name!r} that the model has not seen count as none: {', '.join(unseen[:SHOWN])}")
     made = level_names(name, levels)
     notes.append(f"text column {name!r} as {counted(len(made), 'column')} of 0 and 1: {', '.join(made[:SHOWN])}")
-    place = {level: number for number, level in enumerate(levels)}
-    places = np.array([*(place.get(word, len(levels)) for word in values), -1])
-    return pandas.Categorical.from_codes(places[codes], categories=pandas.Index([*levels, UNSEEN], dtype=object))
+    kind = pandas.CategoricalDtype(pandas.Index([*levels, UNSEEN], dtype=object))
+    shown = np.array([*(word if word in levels else UNSEEN for word in values), None], dtype=object)
+    return pandas.Categorical(shown[codes], dtype=kind)
 
 
 def _check_words(
-    name: str, file: str, codes: Array, values: list[str], limit: int, is_known: bool, decimal: str
+    column: str, name: str, codes: Array, values: list[str], choices: Choices, is_known: bool, decimal: str
 ) -> None:
     """Raise a ValueError where words cannot become 0/1 columns, and say what can be done."""
     is_word = np.array([*(not is_number(word, decimal) for word in values), False])
     rows, there = np.flatnonzero(is_word[codes]), int(np.sum(codes >= 0))
     first = f"{values[codes[rows[0]]]!r} in row {rows[0] + 1}" if rows.size else ""
     if not values:
-        raise ValueError(f"{file}: column {name!r} has no value at all: --without {name!r} leaves it out")
+        raise ValueError(f"{column} has no value at all: {LEAVE_OUT.format(name)}")
     if is_known and rows.size:
         raise ValueError(
-            f"{file}: column {name!r} must be numbers, as in the model's data; the first that is none is {first}: "
-            "correct it, name it with --na if it stands for a missing value, or name the decimal mark (--decimal)"
+            f"{column} must be numbers, as in the model's data; the first that is none is {first}: correct it, name it "
+            "with --na if it stands for a missing value, or name the decimal mark (--decimal)"
         )
     if rows.size < 0.5 * there:  # mostly numbers: the others are mistakes rather than words
         raise ValueError(
-            f"{file}: column {name!r} has {rows.size} of {codes.size} values that are not numbers, the first {first}: "
-            f"correct them, name them with --na, or leave the column out with --without {name!r}"
+            f"{column} has {rows.size} of {codes.size} values that are not numbers, the first {first}: correct them, "
+            f"name them with --na; {LEAVE_OUT.format(name)}"
         )
-    if len(values) > limit:
+    if len(values) > choices.levels:
         raise ValueError(
-            f"{file}: text column {name!r} has {len(values)} different values, more than {limit}: --levels "
-            f"{len(values)} makes a column of each, --without {name!r} leaves it out, --dates days makes numbers of "
-            f"dates; the first value is {values[0]!r}"
+            f"{column.replace('column', 'text column')} has {len(values)} different values, more than "
+            f"{choices.levels}: --levels {len(values)} makes a column of each, {LEAVE_OUT.format(name)}, --dates days "
+            f"makes numbers of dates; the first value is {values[0]!r}"
         )
 
 
-def _categories(frame: Any) -> dict[str, Any]:
-    """Return the levels of each text column that have 0/1 columns."""
-    return {name: _coded(list(kind.categories[:-1])) for name, kind in frame.dtypes.items() if kind == "category"}
+def _coded_frame(frame: Any) -> tuple[Any, bool]:
+    """Return an encoded frame whose categories have the levels of 0/1 columns alone, and whether it has categories."""
+    texts = [name for name, kind in frame.dtypes.items() if kind == "category"]
+    coded = {name: frame[name].cat.set_categories(_coded(list(frame[name].cat.categories[:-1]))) for name in texts}
+    return frame.assign(**coded), bool(texts)
 
 
 def design_of(frame: Any) -> Any:
     """Return the features of an encoded frame: an array, or an ``ascd.Table`` where there are text columns."""
-    coded = _categories(frame)
-    if not coded:
+    coded, has_text = _coded_frame(frame)
+    if not has_text:
         return np.asfortranarray(frame.to_numpy(dtype=np.float64))
     from ascd.matrix.table import Table
 
-    return Table(frame.assign(**{name: frame[name].cat.set_categories(levels) for name, levels in coded.items()}))
+    return Table(coded)
 
 
-def predictor(frame: Any, coefs: Array) -> Array:
-    """Return the linear predictor X·coefs of an encoded frame; coefs has shape (n_features, n_outputs)."""
-    coded, out, start = _categories(frame), np.zeros((len(frame), coefs.shape[1])), 0
-    if not coded:
-        return np.asarray(frame.to_numpy(dtype=np.float64) @ coefs)
-    for name in frame:
-        stop = start + len(coded.get(name, [name]))
-        if name in coded:
-            codes = frame[name].cat.set_categories(coded[name]).cat.codes
-            out += np.vstack([coefs[start:stop], np.zeros(coefs.shape[1])])[codes]  # code -1: none of the levels
-        else:
-            out += np.outer(frame[name].to_numpy(), coefs[start])
-        start = stop
+def predictor(data: LabeledData, coefs: Array) -> Array:
+    """Return the linear predictor X·coefs of a frame without compiled code; coefs: (n_features, n_outputs)."""
+    import pandas
+
+    coded, has_text = _coded_frame(data.frame)
+    if not has_text:
+        return np.asarray(coded.to_numpy(dtype=np.float64) @ coefs)
+    out = np.zeros((len(coded), coefs.shape[1]))
+    for start in range(0, len(coded), 1000):  # 0/1 columns take eight bytes a number here
+        numbers = pandas.get_dummies(coded.iloc[start : start + 1000], prefix_sep="=", dtype=float)
+        out[start : start + 1000] = numbers[data.names].to_numpy() @ coefs
     return out
 
 
@@ -438,7 +440,7 @@ def _kept(data: LabeledData, kept: Array) -> LabeledData:
     if not kept.any():
         empty, why = data.empty_column(), f"every row lacks a value, or {data.target_words}"
         if empty is not None:
-            why = f"column {empty!r} has no value at all: --without {empty!r} leaves it out"
+            why = f"column {empty!r} has no value at all: {LEAVE_OUT.format(empty)}"
         raise ValueError(f"--drop would leave out all {kept.size:,} rows, as {why}")
     note = f"{np.sum(~kept):,} of {kept.size:,} rows left out: a value is missing"
     return data.rows(np.flatnonzero(kept))._replace(notes=(*data.notes, note))
@@ -450,11 +452,11 @@ def _fill_of(column: Any, name: str, impute: str) -> Any:
     if impute == "zero":
         return UNSEEN if is_text else 0.0
     if column.isna().all():
-        raise ValueError(f"column {name!r} has no value at all: leave it out (--without {name!r})")
+        raise ValueError(f"column {name!r} has no value at all: {LEAVE_OUT.format(name)}")
     return str(column.mode().iloc[0]) if is_text else float(column.mean() if impute == "mean" else column.median())
 
 
-def check_complete(data: LabeledData, file: str, way: str, without: str = "--without {!r} leaves it out") -> None:
+def check_complete(data: LabeledData, file: str, way: str, without: str = LEAVE_OUT) -> None:
     """Raise a ValueError for missing features that names the first one and the ``way`` to do without it."""
     samples, features = data.X.shape
     if not samples or not features:
