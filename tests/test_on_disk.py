@@ -12,7 +12,7 @@ from pairs import in_pairs
 
 import ascd
 from ascd.io import open_data
-from ascd.io.readers import NpyReader, ParquetReader, ZarrReader
+from ascd.io.opening import NpyReader, ParquetReader, ZarrReader
 from ascd.matrix import costs
 from ascd.matrix.base import as_block
 from ascd.matrix.files import FileMatrix

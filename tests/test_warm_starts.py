@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ascd
-from ascd.io.readers import NpyReader
+from ascd.io.opening import NpyReader
 from ascd.matrix.base import DataGone, add_each, dots_of_each
 from ascd.matrix.files import FileMatrix
 from ascd.results.solution import Status

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 import ascd
-from ascd.io.readers import NpyReader
+from ascd.io.opening import NpyReader
 from ascd.matrix import costs
 from ascd.matrix.chunked import InTurn, chunked
 from ascd.matrix.files import FileMatrix

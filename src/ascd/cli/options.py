@@ -17,10 +17,17 @@ import click
 import numpy as np
 
 from ascd.cli.console import say
-from ascd.io.csv_files import WHITESPACE, Dialect, check_separator
-from ascd.io.opening import PARQUET, as_bytes, not_on_disk, open_data, parquet_names
-from ascd.io.readers import is_sparse_folder
-from ascd.io.reading import FORMATS, guess_format, read_table
+from ascd.io.opening import (
+    as_bytes,
+    converted_target,
+    is_sparse_folder,
+    not_on_disk,
+    open_data,
+    open_parquet,
+    parquet_columns,
+    parquet_files,
+)
+from ascd.io.reading import FORMATS, WHITESPACE, Dialect, check_separator, guess_format, read_table
 from ascd.io.tables import (
     FILLS,
     Choices,
@@ -129,7 +136,7 @@ class DataOptions(NamedTuple):
             as_bytes(self.memory)
             if not (may_stay and self.stays_on_disk):
                 self.format or guess_format(self.data)
-            elif not self.is_chunked and self.data.suffix.lower() not in PARQUET:
+            elif not self.is_chunked and not parquet_files(self.data):
                 raise not_on_disk(self.data)
 
 
@@ -175,10 +182,11 @@ def _open(source: DataOptions) -> LabeledData:
         raise click.UsageError("--drop and --impute need the data in memory; ascd convert has them, too")
     if isinstance(source.target, tuple):
         raise click.UsageError("several targets need the data in memory: leave out --memory")
-    without = source.choices.without
-    names, target = parquet_names(source.data)
-    left = [name for name in names if name not in without]
-    target = find_target(left, source.target or target) if left else source.target
+    without, target, files = source.choices.without, source.target, parquet_files(source.data)
+    if files:
+        first = open_parquet(files[0])
+        left = [name for name in parquet_columns(first) if name not in without]
+        target = find_target(left, target or converted_target(first)) if left else target
     data = open_data(source.data, target=target, without=without, memory=source.memory)
     if data.y is None:
         raise ValueError(f"{source.data} holds no target; Parquet files and the folders of ascd convert do")

@@ -18,10 +18,32 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.io.csv_files import Dialect, detect, parsing, read_csv, unpacked
-from ascd.io.opening import OnDisk, as_bytes, open_data
-from ascd.io.readers import GROUP_FILES, INDEX, TARGET_KEY, VERSION, group_name, is_sparse_folder
-from ascd.io.reading import AS_IT_IS, DETECT, FORMATS, absent, check_width, column_name, guess_format, parse_libsvm
+from ascd.io.opening import (
+    GROUP_FILES,
+    INDEX,
+    TARGET_KEY,
+    VERSION,
+    OnDisk,
+    as_bytes,
+    group_name,
+    is_sparse_folder,
+    open_data,
+)
+from ascd.io.reading import (
+    AS_IT_IS,
+    DETECT,
+    FORMATS,
+    Dialect,
+    absent,
+    check_width,
+    column_name,
+    detect,
+    guess_format,
+    parse_libsvm,
+    parsing,
+    read_csv,
+    unpacked,
+)
 from ascd.io.tables import (
     Choices,
     LabeledData,

@@ -1,23 +1,41 @@
-"""Data larger than memory: a file or folder that stays on its disk and is read in chunks."""
+"""Data larger than memory: a file or folder that stays on its disk and is read in chunks.
+
+Readers have the attributes of ``ascd.matrix.files.Reader``.  Files are read with ordinary calls, not through a memory
+map: a file that has become shorter is an error with a sentence, where a map would end the process.  Before each read, a
+file must be as it was when it was opened, because columns that are cached would not be those of a file written since.
+
+A folder of sparse row groups, which ``ascd convert`` writes, holds ``index.json`` (where groups end, and the first
+index of the LIBSVM file), and for each group of rows a matrix in CSC and its target as four plain files:
+``rows-00000.data.npy``, ``rows-00000.indices.npy``, ``rows-00000.indptr.npy``, ``rows-00000.target.npy``.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 
-from ascd._core.checks import Array
-from ascd.io import readers
+from ascd._core.checks import Array, check_places
 from ascd.io.reading import DEFAULT_MEMORY, FORMATS
-from ascd.io.tables import ColumnError
+from ascd.io.tables import ColumnError, check_names
 
-PARQUET = FORMATS["parquet"]
-#: The least memory that works at all, in bytes.
-LEAST_MEMORY = 1 << 20
+#: What NumPy raises for a damaged .npy file, by where the damage lies.
+DAMAGED_ARRAY = (ValueError, EOFError, SyntaxError, TokenError)
+#: Where the shape of a Zarr array stands, in the two versions of the format.
+ZARR_METADATA = ("zarr.json", ".zarray")
+INDEX, VERSION = "index.json", 4
+GROUP_FILES = ("data", "indices", "indptr", "target")
+#: Key of a Parquet file's metadata under which ``ascd convert`` keeps the target's name.
+TARGET_KEY = b"ascd.target"
 
 
 class OnDisk:
@@ -99,40 +117,45 @@ def open_data(path: Any, *, target: str | None = None, without: Sequence[str] = 
     (OnDisk(200 x 4, 0.0 MB), ['a', 'b', 'c', 'd'], array([0, 1]))
     """
     allowed = as_bytes(memory)
-    several = [Path(one) for one in path] if isinstance(path, list | tuple) else _files_of(Path(path))
-    if not several:
+    files = [Path(one) for one in path] if isinstance(path, list | tuple) else parquet_files(Path(path)) or [Path(path)]
+    if not files:
         raise ValueError("path must name at least one file; got an empty list")
-    first = several[0]
-    for one in several:
+    for one in files:
         if not one.exists():
             raise FileNotFoundError(f"no such file or folder: {one}")
-    if len(several) > 1 and not all(one.suffix.lower() in PARQUET for one in several):
-        raise ValueError(f"path may be a list of Parquet files only; got {', '.join(one.name for one in several[:3])}")
-    if first.is_file() and first.suffix.lower() in PARQUET:
-        target = target or readers.converted_target(readers.open_parquet(first))
-        reader = readers.ParquetReader(several, tuple(without), target)
-        return OnDisk(reader, allowed, reader.names, None if target is None else reader.column(target))
-    is_sparse = readers.is_sparse_folder(first)
+    if all(is_parquet(one) for one in files):
+        target = target or converted_target(open_parquet(files[0]))
+        parquet = ParquetReader(files, tuple(without), target)
+        return OnDisk(parquet, allowed, parquet.names, None if target is None else parquet.column(target))
+    first, is_sparse = files[0], is_sparse_folder(files[0])
+    if len(files) > 1:
+        raise ValueError(f"path may be a list of Parquet files only; got {', '.join(one.name for one in files[:3])}")
+    if is_sparse and target == "label":
+        target = None
     for argument, given in (("target", target), ("without", without or None)):
-        if given is not None and not (is_sparse and given == "label"):
+        if given is not None:
             kind = ColumnError if is_sparse else ValueError
             raise kind(f"{argument} must be left out for {first}, whose columns have no names; got {given!r}")
     if is_sparse:
-        folder = readers.SparseReader(first)
+        folder = SparseReader(first)
         return OnDisk(folder, allowed, None, folder.y)
-    is_zarr = first.suffix.lower() == ".zarr" or any((first / name).is_file() for name in readers.ZARR_METADATA)
-    if first.suffix.lower() != ".npy" and not is_zarr:
+    if first.suffix.lower() == ".zarr" or any((first / name).is_file() for name in ZARR_METADATA):
+        return OnDisk(ZarrReader(first), allowed)
+    if first.suffix.lower() != ".npy":
         raise not_on_disk(first)
-    return OnDisk(readers.ZarrReader(first) if is_zarr else readers.NpyReader(first), allowed)
+    return OnDisk(NpyReader(first), allowed)
 
 
-def parquet_names(path: Path) -> tuple[list[str], str | None]:
-    """Return the columns of Parquet files and the target that ``ascd convert`` stored; ([], None) for other data."""
-    first = _files_of(path)[0]
-    if not (first.is_file() and first.suffix.lower() in PARQUET):
-        return [], None
-    file = readers.open_parquet(first)
-    return readers.parquet_columns(file), readers.converted_target(file)
+def is_parquet(path: Path) -> bool:
+    """Return True for a file that is named as a Parquet file."""
+    return path.is_file() and path.suffix.lower() in FORMATS["parquet"]
+
+
+def parquet_files(path: Path) -> list[Path]:
+    """Return a Parquet file, or those of a folder in the order of their names; [] for other data."""
+    if path.is_dir() and not is_sparse_folder(path):
+        return sorted(filter(is_parquet, path.iterdir()))
+    return [path] if is_parquet(path) else []
 
 
 def not_on_disk(path: Path) -> ValueError:
@@ -155,15 +178,353 @@ def as_bytes(memory: Any) -> float:
         return float(DEFAULT_MEMORY)
     found = re.fullmatch(r"\s*(\d+\.?\d*(?:e[+-]?\d+)?)\s*([KMGT]?)(i?)B?\s*", str(memory), re.IGNORECASE)
     value = float(found[1]) * (1024 if found[3] else 1000) ** " KMGT".index(found[2].upper() or " ") if found else 0.0
-    if not LEAST_MEMORY <= value < float("inf"):
+    if not 1 << 20 <= value < math.inf:  # less does not work at all
         raise ValueError(f"memory must be at least 1 MiB, as bytes or as in '500MB' or '2GB'; got {memory!r}")
     return value
 
 
-def _files_of(path: Path) -> Sequence[Path]:
-    """Return the Parquet files of a folder, in the order of their names; else the path itself."""
-    if path.is_dir() and not readers.is_sparse_folder(path):
-        found = sorted(file for file in path.iterdir() if file.suffix.lower() in PARQUET)
-        if found:
-            return found
-    return [path]
+# ---- readers
+
+
+def state_of(path: Path) -> tuple[int, int, int] | None:
+    """Return what distinguishes one state of a file from another; None where there is no file."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def check_same(path: Path, before: tuple[int, int, int] | None) -> None:
+    """Raise an OSError if a file is not in the state that it had ``before``."""
+    now = state_of(path)
+    if now != before:
+        how = "can no longer be read: No such file or directory" if now is None else "has changed since it was opened"
+        raise OSError(f"{path} {how}")
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Translate errors of whatever reads a file into an OSError that names the file."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise OSError(f"{path} is damaged, or can no longer be read: {error}") from error
+
+
+class Numbers:
+    """The numbers of a .npy file as one long vector, in the order of the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.bytes_read = path, 0
+        self.state = state_of(path)
+        self.shape, self.is_fortran, self.dtype, self.offset = _npy_header(path)
+        self.size = math.prod(self.shape) * self.dtype.itemsize
+
+    def all(self) -> Array:
+        """Return all numbers of a one-dimensional file."""
+        (count,) = self.shape
+        return self.take(0, count)
+
+    def take(self, start: int, count: int) -> Array:
+        """Return ``count`` numbers from ``start`` on; booleans as bytes."""
+        check_same(self.path, self.state)
+        with reading(self.path):
+            found = np.fromfile(self.path, self.dtype, count, offset=self.offset + start * self.dtype.itemsize)
+        self.bytes_read += found.nbytes
+        if found.size < count:
+            raise OSError(f"{self.path} has become shorter than it was: {found.size} of {count} numbers could be read")
+        return found.view(np.uint8) if self.dtype == np.bool_ else found
+
+
+class NpyReader:
+    """A matrix in a .npy file, by rows (C order) or by columns (Fortran order)."""
+
+    rows_apart, is_sparse = True, False
+
+    def __init__(self, path: Path) -> None:
+        self.numbers = Numbers(path)
+        self.shape, self.dtype = self.numbers.shape, self.numbers.dtype
+        _check_matrix(path, self)
+        self.size, self.by_columns = self.numbers.size, self.numbers.is_fortran
+        self.together = 1 if self.by_columns else max(1, self.shape[1])
+        self.ends, self.counts = np.array([0, self.shape[0]]), np.full(self.shape[1], self.shape[0])
+
+    @property
+    def bytes_read(self) -> int:
+        return self.numbers.bytes_read
+
+    def read(self, rows: slice, columns: Array | None) -> Array:
+        d, n = self.shape
+        height = rows.stop - rows.start
+        if not self.by_columns:
+            values = self.numbers.take(rows.start * n, height * n).reshape(-1, n)
+            return values if columns is None else np.ascontiguousarray(values[:, columns])
+        chosen = np.arange(n) if columns is None else columns
+        spans = list(runs(chosen))
+        if height == d and len(spans) == 1:
+            return self.numbers.take(spans[0][1] * d, chosen.size * d).reshape(-1, d).T
+        kind = np.dtype(np.uint8) if self.dtype == np.bool_ else self.dtype
+        out = np.empty((height, chosen.size), dtype=kind, order="F")
+        for there, first, last in spans if height == d else ():
+            out[:, there] = self.numbers.take(first * d, (last - first) * d).reshape(-1, d).T
+        for place, column in enumerate(chosen.tolist()) if height < d else ():
+            out[:, place] = self.numbers.take(column * d + rows.start, height)
+        return out
+
+
+def runs(columns: Array) -> Iterator[tuple[slice, int, int]]:
+    """Yield runs of adjacent columns: their positions, the first column and the one after the last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> list(runs(np.array([3, 4, 5, 1])))
+    [(slice(0, 3, None), 3, 6), (slice(3, 4, None), 1, 2)]
+    """
+    breaks = np.flatnonzero(np.diff(columns) != 1) + 1
+    for start, stop in zip([0, *breaks.tolist()], [*breaks.tolist(), columns.size], strict=True):
+        if stop > start:
+            yield slice(start, stop), int(columns[start]), int(columns[stop - 1]) + 1
+
+
+def _npy_header(path: Path) -> tuple[Any, bool, Any, int]:
+    """Return shape, order, dtype and where the numbers begin; the file must hold all of them."""
+    try:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (*DAMAGED_ARRAY, IsADirectoryError, OverflowError) as error:
+        raise ValueError(f"{path} is not a complete .npy file of numbers: {error}") from error
+    if not isinstance(found, np.memmap):
+        raise ValueError(f"{path} is not a .npy file")
+    return found.shape, bool(found.flags.f_contiguous and not found.flags.c_contiguous), found.dtype, found.offset
+
+
+def _check_matrix(path: Path, array: Any) -> None:
+    if len(array.shape) != 2 or array.dtype.kind not in "fiub":
+        form = f"{len(array.shape)}-dimensional, of {array.dtype}"
+        raise ValueError(f"{path} must hold a two-dimensional array of numbers; it is {form}")
+
+
+class ParquetReader:
+    """Parquet files, one after the other, without some columns; their row groups are the groups.
+
+    A file's handle serves one thread at a time; a copy in another process opens the files itself.
+    """
+
+    together, rows_apart, is_sparse = 1, False, False
+
+    def __init__(self, paths: Sequence[Path], without: Sequence[str] = (), target: str | None = None) -> None:
+        self.paths, self.states, self.bytes_read = list(paths), [*map(state_of, paths)], 0
+        self._open()
+        columns = parquet_columns(self.files[0])
+        check_names([] if target is None else [target], "target", columns)
+        check_names(without, "column", columns)
+        if len(set(columns)) < len(columns):
+            twice = next(name for name in columns if columns.count(name) > 1)
+            raise ValueError(f"{paths[0]}: the column {twice!r} is there twice")
+        self.names = [name for name in columns if name not in without and name != target]
+        for path, file in zip(paths, self.files, strict=True):
+            if parquet_columns(file) != columns:
+                raise ValueError(f"{path} has other columns than {paths[0]}, or the same in another order")
+            for name in self.names:
+                _check_type(name, file.schema_arrow.field(name).type, path)
+        if target is not None and len({file.schema_arrow.field(target).type for file in self.files}) > 1:
+            raise TypeError(f"the target {target!r} has not the same type in all of {', '.join(map(str, paths))}")
+        kinds = {str(file.schema_arrow.field(name).type) for file in self.files for name in self.names}
+        self.dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
+        heights = [self.files[k].metadata.row_group(g).num_rows for k, g in self.groups]
+        self.ends = np.concatenate([[0], np.cumsum(heights)]).astype(np.int64)
+        self.shape = (int(self.ends[-1]), len(self.names))
+        self.size = 8 * self.shape[0] * self.shape[1]
+        self.counts = np.full(self.shape[1], self.shape[0])
+
+    def _open(self) -> None:
+        self.files, self.lock = [open_parquet(path) for path in self.paths], Lock()
+        groups = [(k, g) for k, file in enumerate(self.files) for g in range(file.num_row_groups)]
+        self.groups = [(k, g) for k, g in groups if self.files[k].metadata.row_group(g).num_rows]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("files", "lock")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._open()
+
+    def read(self, rows: slice, columns: Array | None) -> Array:
+        """Return columns of one row group in Fortran order; all its rows are decoded, some converted."""
+        number = int(np.searchsorted(self.ends, rows.start, side="right")) - 1
+        names = self.names if columns is None else [self.names[j] for j in columns.tolist()]
+        k, group = self.groups[number]
+        with self.lock:
+            check_same(self.paths[k], self.states[k])
+            table = self._table(k, group, names)
+            meta, wanted = self.files[k].metadata.row_group(group), set(names)
+            stored = (meta.column(k) for k in range(meta.num_columns))
+            self.bytes_read += sum(one.total_compressed_size for one in stored if one.path_in_schema in wanted)
+        table = table.slice(rows.start - int(self.ends[number]), rows.stop - rows.start)
+        out = np.empty((table.num_rows, len(names)), order="F")
+        for j, name in enumerate(names):
+            out[:, j] = table.column(name).to_numpy(zero_copy_only=False)
+        return out
+
+    def column(self, name: str) -> Array:
+        """Return one column of all rows as it is (the target may be text)."""
+        parts = [self._table(k, g, [name]).column(name).to_pandas().to_numpy() for k, g in self.groups]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def _table(self, k: int, group: int, names: Sequence[str]) -> Any:
+        with reading(self.paths[k]):
+            return self.files[k].read_row_group(group, columns=list(names))
+
+
+def open_parquet(path: Path) -> Any:
+    """Open a Parquet file."""
+    try:
+        from pyarrow import ArrowInvalid
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise ImportError("Parquet files need pyarrow: pip install ascd[parquet]") from error
+    try:
+        return ParquetFile(path)
+    except (ArrowInvalid, OSError) as error:
+        raise ValueError(f"{path} is not a Parquet file: {error}") from error
+
+
+def parquet_columns(file: Any) -> list[str]:
+    """Return the names of the columns, without the index of a DataFrame, which pandas stores beside them."""
+    schema = file.schema_arrow
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in schema.names if name not in index]
+
+
+def converted_target(file: Any) -> str | None:
+    """Return the target's name in a Parquet file that ``ascd convert`` wrote."""
+    found = (file.schema_arrow.metadata or {}).get(TARGET_KEY)
+    return None if found is None else found.decode()
+
+
+def _check_type(name: str, kind: Any, path: Path) -> None:
+    from pyarrow import types
+
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+        raise TypeError(
+            f"{path}: column {name!r} must hold numbers; it holds {kind}. Encode it, or leave it out (without)"
+        )
+
+
+class ZarrReader:
+    """A Zarr array of two dimensions, read by zarr; the rows of its chunks are the groups."""
+
+    rows_apart, is_sparse = False, False
+
+    def __init__(self, path: Path) -> None:
+        array = _open_zarr(path)
+        _check_matrix(path, array)
+        self.path, self.array, self.shape, self.dtype, self.bytes_read = path, array, tuple(array.shape), array.dtype, 0
+        self.states = {one: state_of(one) for one in (path, *(path / name for name in ZARR_METADATA))}
+        self.size = self.shape[0] * self.shape[1] * self.dtype.itemsize
+        self.step, self.together = array.chunks
+        self.ends = np.array([*range(0, self.shape[0], self.step), self.shape[0]])
+        self.by_columns = self.together < self.shape[1]
+        self.counts = np.full(self.shape[1], self.shape[0])
+
+    def read(self, rows: slice, columns: Array | None) -> Array:
+        for file, before in self.states.items():  # a chunk that is written anew is not noticed
+            check_same(file, before)
+        chosen = np.arange(self.shape[1]) if columns is None else columns
+        top, left = rows.start // self.step * self.step, np.unique(chosen // self.together) * self.together
+        numbers = min(self.step, self.shape[0] - top) * np.minimum(self.together, self.shape[1] - left).sum()
+        self.bytes_read += int(numbers) * self.dtype.itemsize
+        with reading(self.path):
+            if columns is None:
+                return np.asarray(self.array[rows])
+            found = np.asarray(self.array.oindex[rows, columns])
+        return np.asfortranarray(found) if self.by_columns else np.ascontiguousarray(found)
+
+
+def _open_zarr(path: Path) -> Any:
+    try:
+        import zarr  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise ImportError("reading Zarr arrays needs zarr: pip install ascd[zarr]") from error
+    try:
+        found = zarr.open(str(path), mode="r")
+    except Exception as error:  # zarr's own errors differ between its versions
+        raise ValueError(f"{path} is not a Zarr array: {error}") from error
+    if not hasattr(found, "chunks"):
+        raise ValueError(f"{path} is a Zarr group; give the path of one of its arrays: {', '.join(sorted(found))}")
+    return found
+
+
+class SparseReader:
+    """The matrix in a folder of sparse row groups; ``first`` is the first index of the LIBSVM file."""
+
+    together, rows_apart, is_sparse = 1, False, True
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+            if index["version"] != VERSION or index["first"] not in (0, 1):
+                raise ValueError(f"{INDEX} is not an index that this version of ascd knows")
+            self.first, self.ends, self.groups, targets = index["first"], np.array(index["ends"]), [], []
+            for number in range(self.ends.size - 1):
+                data, rows, offsets, y = (Numbers(folder / f"{group_name(number)}.{one}.npy") for one in GROUP_FILES)
+                self.groups.append((data, rows, _offsets_of(offsets, data, rows)))
+                targets.append(y.all())
+            if not targets or [len(one) for one in targets] != np.diff(self.ends).tolist():
+                raise ValueError(f"its groups of rows end at {index['ends']}, and their targets elsewhere")
+            self.counts = np.sum([np.diff(offsets) for _, _, offsets in self.groups], axis=0)
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise self._damaged(error) from error
+        self.y, self.shape = np.concatenate(targets), (int(self.ends[-1]), self.counts.size)
+        self.size = sum(data.size + rows.size for data, rows, _ in self.groups)
+
+    def _damaged(self, error: Any) -> ValueError:
+        return ValueError(f"{self.folder} is damaged: {error}. Run ascd convert again, with --force")
+
+    @property
+    def bytes_read(self) -> int:
+        return sum(data.bytes_read + rows.bytes_read for data, rows, _ in self.groups)
+
+    def read(self, rows: slice, columns: Array | None) -> Any:
+        from scipy.sparse import csc_array
+
+        number = int(np.searchsorted(self.ends, rows.start, side="right")) - 1
+        data, indices, offsets = self.groups[number]
+        chosen = np.arange(self.shape[1]) if columns is None else columns
+        spans = [(int(offsets[first]), int(offsets[last])) for _, first, last in runs(chosen)]
+        entries, places = (
+            np.concatenate([one.take(start, stop - start) for start, stop in spans]) for one in (data, indices)
+        )
+        ends = np.concatenate([[0], np.cumsum(offsets[chosen + 1] - offsets[chosen])])
+        found = csc_array((entries, places, ends), shape=(int(np.diff(self.ends)[number]), chosen.size))
+        try:
+            check_places(found)
+        except ValueError as error:
+            raise self._damaged(f"{indices.path}: {error}") from error
+        if not found.has_canonical_format:
+            raise self._damaged(f"{indices.path} has rows of a column twice, or not in their order")
+        return found
+
+
+def _offsets_of(file: Numbers, data: Numbers, rows: Numbers) -> Array:
+    """Return where columns begin among the entries of a group; an error where they are not those of the group."""
+    found = file.all()
+    if found.size < 2 or found[0] != 0 or (found[1:] < found[:-1]).any():
+        raise ValueError(f"{file.path} has columns that begin before the last one's end")
+    if not data.shape == rows.shape == (found[-1],):
+        raise ValueError(f"{data.path} or {rows.path} has not the {found[-1]} entries of {file.path}")
+    return found
+
+
+def group_name(number: int) -> str:
+    """Return the beginning of the names of a row group's files."""
+    return f"rows-{number:05d}"
+
+
+def is_sparse_folder(path: Path) -> bool:
+    """Return True for a folder that ``ascd convert`` wrote from a LIBSVM file."""
+    return (path / INDEX).is_file()

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array, unknown_name
-from ascd.io.csv_files import MISSING, is_number
 
+#: Texts in small letters that stand for a missing value.
+MISSING = frozenset(("", "?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "missing", "#n/a", "<na>", "nat"))
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 #: Names by which a target is found.
 TARGETS = ("target", "y", "label")
 #: What fills missing numbers; a missing word becomes the most frequent one, with "zero" none.
@@ -166,6 +168,14 @@ def find_target(names: Sequence[str], target: Any, optional: bool = False) -> An
     spelled = (name for wanted in TARGETS for name in (wanted, wanted.upper(), wanted.title()))
     found = next((name for name in spelled if name in names), None)
     return found if found is not None or optional else names[-1]
+
+
+def is_number(cell: str, decimal: str = ".") -> bool:
+    """Return True for a finite number in digits."""
+    text = cell.strip(" \t")
+    if decimal == ",":
+        text = "" if "." in text else text.replace(",", ".")
+    return NUMBER.fullmatch(text) is not None
 
 
 def words(column: Any) -> Any:
