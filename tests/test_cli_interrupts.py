@@ -66,7 +66,7 @@ def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
     [
         ("ascd.cli.fit:read_data", ["fit", "houses.csv"]),
         ("ascd.cli.path:read_data", ["path", "houses.csv"]),
-        ("ascd.io.converting:label", ["convert", "houses.csv", "houses.parquet"]),
+        ("ascd.io.tables:label", ["convert", "houses.csv", "houses.parquet"]),
         ("ascd.cli.predict:load", ["predict", "model.npz", "houses.csv", "--out", "p.csv"]),
         ("ascd.reproduction.demo:fits", ["demo"]),
         ("ascd.cli.commands:facts", ["info"]),
@@ -138,7 +138,7 @@ def test_a_process_that_is_ended_or_killed_leaves_the_old_file(tmp_path, houses,
     assert run(capsys, *arguments)[0] == 0
     before = sorted(path.name for path in tmp_path.iterdir()), out.read_bytes()
     for number in (signal.SIGTERM, signal.SIGKILL):
-        child = start(TELLING, f"ascd.io.converting:label:{LONG}", *arguments, folder=tmp_path)
+        child = start(TELLING, f"ascd.io.tables:label:{LONG}", *arguments, folder=tmp_path)
         assert child.stdout.readline() == "running\n"
         child.send_signal(number)
         _, error = child.communicate(timeout=120)

@@ -15,7 +15,6 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.cli.console import advancing, say, show_table
-from ascd.cli.models import plain_again
 from ascd.io.models import Model
 from ascd.io.tables import LabeledData, counted
 
@@ -148,6 +147,19 @@ def _listed(names: list[str], most: int) -> str:
     return ", ".join(names[:most]) + (" …" if len(names) > most else "")
 
 
+def _plain_again(estimator: Any) -> Any:
+    """Return an unfitted estimator with the options of a fitted one, and with what cross-validation has chosen."""
+    from ascd import estimators
+
+    plain = getattr(estimators, type(estimator).__name__.removesuffix("CV"))
+    given = estimator.get_params()
+    shared = {name: given[name] for name in plain._get_param_names() if name in given}
+    for name in ("alpha", "C", "l1_ratio"):
+        if hasattr(estimator, f"{name}_"):  # of several classes, that of the first
+            shared[name] = float(np.ravel(getattr(estimator, f"{name}_"))[0])
+    return plain(**shared)
+
+
 def _resampled(estimator: Any, data: LabeledData, resamples: int, is_classifier: bool) -> Array:
     """Return the coefficients of all fits, of shape (resamples, n_outputs, n_features)."""
     from sklearn.utils import resample
@@ -155,7 +167,7 @@ def _resampled(estimator: Any, data: LabeledData, resamples: int, is_classifier:
     n = data.X.shape[0]
     if n < FEWEST_SAMPLES:
         raise ValueError(f"--explain needs at least {FEWEST_SAMPLES} samples to draw halves from; there are {n}")
-    plain = plain_again(estimator)
+    plain = _plain_again(estimator)
     if is_classifier:  # C weighs the sum over the samples: half of them, twice the weight
         plain.set_params(C=plain.C * n / (n // 2))
     y, found = np.asarray(data.y), []

@@ -17,31 +17,10 @@ import click
 import numpy as np
 
 from ascd.cli.console import say
-from ascd.io.opening import (
-    as_bytes,
-    converted_target,
-    is_sparse_folder,
-    not_on_disk,
-    open_data,
-    open_parquet,
-    parquet_columns,
-    parquet_files,
-)
-from ascd.io.reading import FORMATS, WHITESPACE, Dialect, check_separator, guess_format, read_table
-from ascd.io.tables import (
-    FILLS,
-    Choices,
-    LabeledData,
-    Recipe,
-    as_target,
-    check_complete,
-    check_target,
-    counted,
-    find_target,
-)
+from ascd.io import opening, reading, tables
 
 Decorator = Callable[[Any], Any]
-SEPARATORS = {"tab": "\t", "\\t": "\t", "space": WHITESPACE, "comma": ",", "semicolon": ";", "pipe": "|"}
+SEPARATORS = {"tab": "\t", "\\t": "\t", "space": reading.WHITESPACE, "comma": ",", "semicolon": ";", "pipe": "|"}
 #: Different values that a text column may have, to become columns of 0 and 1.
 MOST_LEVELS = 20
 #: Endings of arrays that are read chunk by chunk.
@@ -76,7 +55,7 @@ of_columns = partial(option, heading="Columns and missing values")
 
 FILE = (
     click.argument("data", type=click.Path(path_type=Path)),
-    of_file("--format", type=click.Choice(list(FORMATS)), help="Of DATA.  [by the file's name]"),
+    of_file("--format", type=click.Choice(list(reading.FORMATS)), help="Of DATA.  [by the file's name]"),
     of_file("--sep", help="What separates columns of a CSV file: , ; tab space …  [found]"),
     of_file("--decimal", type=click.Choice([".", ","]), help="The decimal mark of a CSV file.  [found]"),
     of_file("--header/--no-header", default=None, help="Whether the first line has names.  [found]"),
@@ -95,7 +74,7 @@ LEVEL_WORDS = "A text column becomes 0/1 columns if it has at most so many diffe
 COLUMNS = (
     WITHOUT,
     DROP,
-    of_columns("--impute", type=click.Choice(FILLS), help=FILL_WORDS),
+    of_columns("--impute", type=click.Choice(tables.FILLS), help=FILL_WORDS),
     of_columns("--levels", type=click.IntRange(1), default=MOST_LEVELS, show_default=True, help=LEVEL_WORDS),
     of_columns("--dates", type=click.Choice(["days"]), help="Dates as numbers of days.  [as text]"),
 )
@@ -107,8 +86,8 @@ class DataOptions(NamedTuple):
     data: Path
     target: Any
     format: str | None
-    dialect: Dialect
-    choices: Choices
+    dialect: reading.Dialect
+    choices: tables.Choices
     memory: str | None
 
     @property
@@ -132,12 +111,12 @@ class DataOptions(NamedTuple):
                 "folders and arrays chunk by chunk"
             )
         with as_usage():
-            check_separator(self.dialect.sep)
-            as_bytes(self.memory)
+            reading.check_separator(self.dialect.sep)
+            opening.as_bytes(self.memory)
             if not (may_stay and self.stays_on_disk):
-                self.format or guess_format(self.data)
-            elif not self.is_chunked and not parquet_files(self.data):
-                raise not_on_disk(self.data)
+                self.format or reading.guess_format(self.data)
+            elif not self.is_chunked and not opening.parquet_files(self.data):
+                raise opening.not_on_disk(self.data)
 
 
 def data_options(*options: Decorator) -> Decorator:
@@ -153,7 +132,8 @@ def data_options(*options: Decorator) -> Decorator:
             target = given.pop("target")
             if isinstance(target, tuple):  # an option that can be repeated
                 target = target[0] if len(target) == 1 else target or None
-            dialect, choices = Dialect(**taken(Dialect._fields)), Choices(**taken(Choices._fields))
+            dialect = reading.Dialect(**taken(reading.Dialect._fields))
+            choices = tables.Choices(**taken(tables.Choices._fields))
             dialect = dialect._replace(sep=SEPARATORS.get(dialect.sep or "", dialect.sep))
             others = given.pop("data"), target, given.pop("format"), dialect, choices, given.pop("memory", None)
             return command(source=DataOptions(*others), **given)
@@ -166,39 +146,39 @@ def data_options(*options: Decorator) -> Decorator:
     return decorate
 
 
-def read_data(source: DataOptions) -> LabeledData:
+def read_data(source: DataOptions) -> tables.LabeledData:
     """Read the data file, or open data that stay on their disk."""
     if source.stays_on_disk:
         return _open(source)
-    data = read_table(source.data, source.target, source.format, source.dialect, source.choices)
-    check_complete(data, source.data.name, "--drop leaves out their rows, --impute mean fills them")
-    check_target(data, source.data.name, "--drop leaves them out")
+    data = reading.read_table(source.data, source.target, source.format, source.dialect, source.choices)
+    tables.check_complete(data, source.data.name, "--drop leaves out their rows, --impute mean fills them")
+    tables.check_target(data, source.data.name, "--drop leaves them out")
     return data._replace(notes=(*data.notes, *_copies_of_target(data)))
 
 
-def _open(source: DataOptions) -> LabeledData:
+def _open(source: DataOptions) -> tables.LabeledData:
     """Open data that are read chunk by chunk, and read their target."""
     if source.choices.drop or source.choices.impute:
         raise click.UsageError("--drop and --impute need the data in memory; ascd convert has them, too")
     if isinstance(source.target, tuple):
         raise click.UsageError("several targets need the data in memory: leave out --memory")
-    without, target, files = source.choices.without, source.target, parquet_files(source.data)
+    without, target, files = source.choices.without, source.target, opening.parquet_files(source.data)
     if files:
-        first = open_parquet(files[0])
-        left = [name for name in parquet_columns(first) if name not in without]
-        target = find_target(left, target or converted_target(first)) if left else target
-    data = open_data(source.data, target=target, without=without, memory=source.memory)
+        first = opening.open_parquet(files[0])
+        left = [name for name in opening.parquet_columns(first) if name not in without]
+        target = tables.find_target(left, target or opening.converted_target(first)) if left else target
+    data = opening.open_data(source.data, target=target, without=without, memory=source.memory)
     if data.y is None:
         raise ValueError(f"{source.data} holds no target; Parquet files and the folders of ascd convert do")
     note = f"{data.size / 1e6:,.1f} MB, read chunk by chunk"
-    is_sparse = is_sparse_folder(source.data)
-    recipe = Recipe(written={"first": data.reader.first}) if is_sparse else Recipe()
-    found = LabeledData(data, as_target(data.y), data.feature_names, target, (note,), recipe)
-    check_target(found, source.data.name, "leave them out of the file")
+    is_sparse = opening.is_sparse_folder(source.data)
+    recipe = tables.Recipe(written={"first": data.reader.first}) if is_sparse else tables.Recipe()
+    found = tables.LabeledData(data, tables.as_target(data.y), data.feature_names, target, (note,), recipe)
+    tables.check_target(found, source.data.name, "leave them out of the file")
     return found
 
 
-def _copies_of_target(data: LabeledData) -> list[str]:
+def _copies_of_target(data: tables.LabeledData) -> list[str]:
     """Return a warning where a column of numbers equals the target: the fit would use the target to predict itself."""
     if data.frame is None or np.ndim(data.y) != 1 or data.y.dtype.kind not in "fiub" or len(data.y) < 2:
         return []
@@ -208,16 +188,16 @@ def _copies_of_target(data: LabeledData) -> list[str]:
     return [f"WARNING: column {name!r} equals the target; --without {name!r} leaves it out" for name in same[:1]]
 
 
-def report_reading(data: LabeledData, label: str) -> None:
+def report_reading(data: tables.LabeledData, label: str) -> None:
     """Print how a file was read: what was found and what was done."""
     if data.notes:
-        shape = f"{counted(data.X.shape[0], 'row')}, {counted(data.X.shape[1], 'feature')}"
+        shape = f"{tables.counted(data.X.shape[0], 'row')}, {tables.counted(data.X.shape[1], 'feature')}"
         say(f"read {label}: {shape}{', ' + data.target_words.removeprefix('the ') if data.target else ''}")
         for note in data.notes:
             say(f"  {' '.join(note.split())}")  # a name may have line breaks
 
 
-def check_numeric(data: LabeledData) -> None:
+def check_numeric(data: tables.LabeledData) -> None:
     """Raise a ValueError for a target of words where numbers are needed."""
     if data.y.dtype.kind not in "fiub":
         raise ValueError(

@@ -18,44 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.io.opening import (
-    GROUP_FILES,
-    INDEX,
-    TARGET_KEY,
-    VERSION,
-    OnDisk,
-    as_bytes,
-    group_name,
-    is_sparse_folder,
-    open_data,
-)
-from ascd.io.reading import (
-    AS_IT_IS,
-    DETECT,
-    FORMATS,
-    Dialect,
-    absent,
-    check_width,
-    column_name,
-    detect,
-    guess_format,
-    parse_libsvm,
-    parsing,
-    read_csv,
-    unpacked,
-)
-from ascd.io.tables import (
-    Choices,
-    LabeledData,
-    Recipe,
-    check_complete,
-    check_names,
-    check_target,
-    find_target,
-    has_target,
-    label,
-    target_values,
-)
+from ascd.io import opening, reading, tables
 from ascd.io.writing import DRAFT, whole_file
 
 #: Share of the memory that a portion takes.
@@ -70,14 +33,14 @@ class Plan(NamedTuple):
     target: str | None
     memory: float
     dtype: Any
-    choices: Choices
+    choices: tables.Choices
 
 
 def convert(
     source: Any, out: Any, *, target: str | None = None, without: Any = (), memory: Any = None,
-    dtype: Any = np.float64, dialect: Dialect = DETECT, drop: bool = False, impute: str = "", force: bool = False,
-    format: str | None = None, note: Callable[[str], Any] | None = None,
-) -> OnDisk:  # fmt: skip
+    dtype: Any = np.float64, dialect: reading.Dialect = reading.DETECT, drop: bool = False, impute: str = "",
+    force: bool = False, format: str | None = None, note: Callable[[str], Any] | None = None,
+) -> opening.OnDisk:  # fmt: skip
     """Turn a CSV file into a Parquet file, or a LIBSVM file into a folder, for ``open_data``.
 
     Parameters
@@ -108,14 +71,14 @@ def convert(
     """
     source, out = Path(source), Path(out)
     if not source.is_file():
-        raise absent(source)
-    kind, number = format or guess_format(source), np.dtype(dtype)
+        raise reading.absent(source)
+    kind, number = format or reading.guess_format(source), np.dtype(dtype)
     if number not in (np.float64, np.float32):
         raise ValueError(f"dtype must be float64 or float32; got {dtype!r}")
     if impute not in ("", "mean", "zero"):
         raise ValueError(f"impute must be '', 'mean' or 'zero', which need no sorted column; got {impute!r}")
     check_conversion(source, kind, out, force)
-    plan = Plan(source, target, as_bytes(memory), number, Choices(tuple(without), drop, impute))
+    plan = Plan(source, target, opening.as_bytes(memory), number, tables.Choices(tuple(without), drop, impute))
     try:
         with np.errstate(over="raise"):
             if kind == "libsvm":
@@ -128,7 +91,7 @@ def convert(
         if error.filename == str(source):
             raise
         raise OSError(f"{out} could not be written: {error}") from error
-    return open_data(out, memory=memory)
+    return opening.open_data(out, memory=memory)
 
 
 def check_conversion(source: Path, kind: str, out: Path, force: bool) -> None:
@@ -137,68 +100,82 @@ def check_conversion(source: Path, kind: str, out: Path, force: bool) -> None:
         raise ValueError(
             f"{source} is a file in {kind}; CSV and LIBSVM files are converted, others are read as they are"
         )
-    if kind == "csv" and out.suffix.lower() not in FORMATS["parquet"]:
+    if kind == "csv" and out.suffix.lower() not in reading.FORMATS["parquet"]:
         raise ValueError(f"a CSV file becomes a Parquet file: name it with .parquet at its end; got {out}")
     if not out.exists() or (kind == "libsvm" and out.is_dir() and not any(out.iterdir())):
         return
     if not force:
         raise FileExistsError(f"{out} exists; name another place, or allow it to be replaced (force=True, --force)")
-    if not (is_sparse_folder(out) if kind == "libsvm" else out.is_file()):
+    if not (opening.is_sparse_folder(out) if kind == "libsvm" else out.is_file()):
         raise FileExistsError(f"{out} is nothing that `ascd convert` wrote; name another place")
 
 
-def _write_parquet(plan: Plan, out: Path, given: Dialect, note: Callable[[str], Any] | None) -> None:
+class CsvFile(NamedTuple):
+    """A CSV file whose columns have been looked at; the target of ``recipe`` is words if it has levels."""
+
+    path: Path
+    written: tuple[reading.Dialect, list[str] | None]
+    target: str
+    recipe: tables.Recipe
+
+    def portions(self, rows: int) -> Iterator[tuple[str, tables.LabeledData]]:
+        """Yield the features as numbers and the target, so many rows at a time, with words for where they are."""
+        start, (dialect, _) = 0, self.written
+        words, chosen = list(self.recipe.levels), [*(self.recipe.features or ()), self.target]
+        with (
+            reading.parsing(self.path, dialect),
+            reading.read_csv(self.path, *self.written, words, chunksize=rows) as frames,
+        ):
+            for frame in frames:
+                where = self.path.name if not start else f"{self.path.name}, rows from {start + 1:,} on"
+                frame, decimal = frame[chosen].reset_index(drop=True), dialect.decimal or "."
+                yield where, tables.label(frame, where, self.target, reading.AS_IT_IS, self.recipe, decimal)
+                start += len(frame)
+
+
+def _write_parquet(plan: Plan, out: Path, given: reading.Dialect, note: Callable[[str], Any] | None) -> None:
     """Write the portions of a CSV file as row groups of a Parquet file."""
     try:
         import pyarrow
         from pyarrow.parquet import ParquetWriter
     except ImportError as error:
         raise ImportError("converting CSV files needs pyarrow: pip install ascd[parquet]") from error
-    written = detect(plan.source, given)
-    columns = [str(name) for name in read_csv(plan.source, *written, nrows=0).columns]
-    check_names(plan.choices.without, "column", columns)
+    path, written = plan.source, reading.detect(plan.source, given)
+    dialect, _ = written
+    columns = [str(name) for name in reading.read_csv(path, *written, nrows=0).columns]
+    tables.check_names(plan.choices.without, "column", columns)
     names = [name for name in columns if name not in plan.choices.without]
-    target = find_target(names, column_name(plan.target, written[0].header))
+    target = tables.find_target(names, reading.column_name(plan.target, dialect.header))
     features = [name for name in names if name != target]
-    check_width((0, len(features)), plan.source, written[0])
-    y = target_values(read_csv(plan.source, *written, usecols=[target]), target, decimal=written[0].decimal or ".")
+    reading.check_width((0, len(features)), path, dialect)
+    alone = reading.read_csv(path, *written, usecols=[target])
+    y = tables.target_values(alone, target, decimal=dialect.decimal or ".")
     is_whole = y.dtype.kind in "iu" or (y.dtype.kind == "f" and np.isfinite(y).all() and (y == np.round(y)).all())
     kind = pyarrow.string() if y.dtype.kind == "O" else pyarrow.int64() if is_whole else pyarrow.float64()
-    recipe = Recipe(levels={target: []} if y.dtype.kind == "O" else {}, features=features)
-
-    def portions(recipe: Recipe) -> Iterator[tuple[str, LabeledData]]:
-        """Yield portions as features of numbers and target, with words for where they are."""
-        rows, start = max(1, int(PORTION * plan.memory / (8.0 * len(columns)))), 0
-        with parsing(plan.source, written[0]), read_csv(
-            plan.source, *written, list(recipe.levels), chunksize=rows
-        ) as frames:  # fmt: skip
-            for frame in frames:
-                where = plan.source.name if not start else f"{plan.source.name}, rows from {start + 1:,} on"
-                frame = frame[[*features, target]].reset_index(drop=True)
-                yield where, label(frame, where, target, AS_IT_IS, recipe, written[0].decimal or ".")
-                start += len(frame)
-
+    recipe = tables.Recipe(levels={target: []} if y.dtype.kind == "O" else {}, features=features)
+    file, rows = CsvFile(path, written, target, recipe), max(1, int(PORTION * plan.memory / (8.0 * len(columns))))
     if plan.choices.impute:
-        recipe = recipe._replace(fills=_fills(plan.choices.impute, features, portions(recipe)))
+        fills = _fills(plan.choices.impute, features, file.portions(rows))
+        file = file._replace(recipe=recipe._replace(fills=fills))
     fields = [*((name, pyarrow.from_numpy_dtype(plan.dtype)) for name in features), (target, kind)]
-    schema, rows = pyarrow.schema(fields, metadata={TARGET_KEY: target.encode()}), 0
+    schema, count = pyarrow.schema(fields, metadata={opening.TARGET_KEY: target.encode()}), 0
     plain = {"compression": "NONE", "use_dictionary": False}
-    with whole_file(out) as draft, ParquetWriter(draft, schema, **plain) as file:
-        for where, data in portions(recipe):
+    with whole_file(out) as draft, ParquetWriter(draft, schema, **plain) as writer:
+        for where, data in file.portions(rows):
             if not (plan.choices.drop or plan.choices.impute):
-                check_complete(data, where, WAY)
-                check_target(data, where, WAY)
-            kept = has_target(data.y) & ~data.missing().any(axis=1)
+                tables.check_complete(data, where, WAY)
+                tables.check_target(data, where, WAY)
+            kept = tables.has_target(data.y) & ~data.missing().any(axis=1)
             numbers = {name: data.frame[name].to_numpy()[kept].astype(plan.dtype) for name in features}
-            file.write_table(pyarrow.table({**numbers, target: data.y[kept]}, schema=schema))
-            rows += int(kept.sum())
-        if not rows:
-            raise ValueError(f"--drop would leave out all rows of {plan.source}")
+            writer.write_table(pyarrow.table({**numbers, target: data.y[kept]}, schema=schema))
+            count += int(kept.sum())
+        if not count:
+            raise ValueError(f"--drop would leave out all rows of {path}")
     if note is not None:
-        note(written[0].words)
+        note(dialect.words)
 
 
-def _fills(impute: str, features: list[str], portions: Iterator[tuple[str, LabeledData]]) -> dict[str, float]:
+def _fills(impute: str, features: list[str], portions: Iterator[tuple[str, tables.LabeledData]]) -> dict[str, float]:
     """Return what fills missing values: zeros, or the means of the columns, from a pass of their own."""
     if impute == "zero":
         return dict.fromkeys(features, 0.0)
@@ -208,8 +185,7 @@ def _fills(impute: str, features: list[str], portions: Iterator[tuple[str, Label
         sums += np.where(known, data.frame.to_numpy(), 0.0).sum(axis=0)
         counts += known.sum(axis=0)
     if not counts.all():
-        empty = features[int(np.argmin(counts))]
-        raise ValueError(f"column {empty!r} has no value at all: leave it out (--without {empty!r})")
+        raise ValueError(f"column {features[int(np.argmin(counts))]!r} has no value at all: leave it out (--without)")
     return dict(zip(features, (sums / counts).tolist(), strict=True))
 
 
@@ -220,8 +196,8 @@ def _write_folder(plan: Plan, folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=DRAFT, dir=folder.absolute().parent) as name:
         made = Path(name) / "new"
         made.mkdir()
-        index = {"version": VERSION, **_write_groups(plan, made)}
-        (made / INDEX).write_text(json.dumps(index), encoding="utf-8")
+        index = {"version": opening.VERSION, **_write_groups(plan, made)}
+        (made / opening.INDEX).write_text(json.dumps(index), encoding="utf-8")
         if folder.exists():
             folder.rename(Path(name) / "old")
         made.rename(folder)
@@ -231,9 +207,9 @@ def _write_groups(plan: Plan, folder: Path) -> dict[str, Any]:
     """Write the groups; return what the index says of them."""
     offsets: list[Array] = []
     ends, start = [0], 0
-    with unpacked(plan.source) as file:
+    with reading.unpacked(plan.source) as file:
         while lines := file.readlines(int(PORTION * plan.memory)):
-            X, y = parse_libsvm(io.BytesIO(b"".join(lines)), plan.source, plan.memory)
+            X, y = reading.parse_libsvm(io.BytesIO(b"".join(lines)), plan.source, plan.memory)
             start += len(y)
             X, y = _finite_rows(X, y, plan, start - len(y))
             if not len(y):  # comments
@@ -241,8 +217,8 @@ def _write_groups(plan: Plan, folder: Path) -> dict[str, Any]:
             columns = X.tocsc()
             columns.sum_duplicates()
             stored = columns.data.astype(plan.dtype, copy=False), columns.indices, columns.indptr, y
-            for kind, numbers in zip(GROUP_FILES, stored, strict=True):
-                np.save(folder / f"{group_name(len(offsets))}.{kind}.npy", numbers)
+            for kind, numbers in zip(opening.GROUP_FILES, stored, strict=True):
+                np.save(folder / f"{opening.group_name(len(offsets))}.{kind}.npy", numbers)
             offsets.append(columns.indptr)
             ends.append(ends[-1] + len(y))
     if not any(one[-1] for one in offsets):
@@ -251,7 +227,7 @@ def _write_groups(plan: Plan, folder: Path) -> dict[str, Any]:
     n = max(one.size - 1 for one in offsets)
     for number, one in enumerate(offsets):  # later groups may have more columns
         padded = np.concatenate([one, np.full(n + 1 - one.size, one[-1])]).astype(np.int64)
-        np.save(folder / f"{group_name(number)}.indptr.npy", padded[first:])
+        np.save(folder / f"{opening.group_name(number)}.indptr.npy", padded[first:])
     return {"ends": ends, "first": first}
 
 
@@ -262,8 +238,8 @@ def _finite_rows(X: Any, y: Array, plan: Plan, before: int) -> tuple[Any, Array]
         return X, y
     if not plan.choices.drop:
         raise ValueError(
-            f"{plan.source.name}: row {before + bad[0] + 1} has a value or a label that is not finite; --drop leaves "
-            "out such rows"
+            f"{plan.source.name}: row {before + bad[0] + 1} has a value or a label that is not finite; --drop "
+            "leaves out such rows"
         )
     kept = np.setdiff1d(np.arange(len(y)), bad)
     return X[kept], y[kept]

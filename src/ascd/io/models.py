@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.io.reading import DAMAGED_ARCHIVE, absent, is_number
-from ascd.io.tables import Choices, LabeledData, Recipe, check_complete, label, predictor
+from ascd.io.reading import DAMAGED_ARCHIVE, absent
+from ascd.io.tables import Choices, LabeledData, Recipe, check_complete, is_number, label, predictor
 from ascd.io.writing import whole_file
 
 VERSION = 2

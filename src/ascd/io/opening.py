@@ -167,13 +167,7 @@ def not_on_disk(path: Path) -> ValueError:
 
 
 def as_bytes(memory: Any) -> float:
-    """Return a number of bytes from a number or from words such as "2GB".
-
-    Examples
-    --------
-    >>> as_bytes("2GB"), as_bytes("512 MiB"), as_bytes("1E9")
-    (2000000000.0, 536870912.0, 1000000000.0)
-    """
+    """Return a number of bytes from a number or from words such as "2GB"."""
     if memory is None:
         return float(DEFAULT_MEMORY)
     found = re.fullmatch(r"\s*(\d+\.?\d*(?:e[+-]?\d+)?)\s*([KMGT]?)(i?)B?\s*", str(memory), re.IGNORECASE)
@@ -195,17 +189,13 @@ def state_of(path: Path) -> tuple[int, int, int] | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def check_same(path: Path, before: tuple[int, int, int] | None) -> None:
-    """Raise an OSError if a file is not in the state that it had ``before``."""
+@contextmanager
+def reading(path: Path, before: tuple[int, int, int] | None) -> Iterator[None]:
+    """Raise an OSError that names the file if it is not in the state that it had ``before``, or cannot be read."""
     now = state_of(path)
     if now != before:
         how = "can no longer be read: No such file or directory" if now is None else "has changed since it was opened"
         raise OSError(f"{path} {how}")
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Translate errors of whatever reads a file into an OSError that names the file."""
     try:
         yield
     except MemoryError:
@@ -230,8 +220,7 @@ class Numbers:
 
     def take(self, start: int, count: int) -> Array:
         """Return ``count`` numbers from ``start`` on; booleans as bytes."""
-        check_same(self.path, self.state)
-        with reading(self.path):
+        with reading(self.path, self.state):
             found = np.fromfile(self.path, self.dtype, count, offset=self.offset + start * self.dtype.itemsize)
         self.bytes_read += found.nbytes
         if found.size < count:
@@ -276,14 +265,7 @@ class NpyReader:
 
 
 def runs(columns: Array) -> Iterator[tuple[slice, int, int]]:
-    """Yield runs of adjacent columns: their positions, the first column and the one after the last.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> list(runs(np.array([3, 4, 5, 1])))
-    [(slice(0, 3, None), 3, 6), (slice(3, 4, None), 1, 2)]
-    """
+    """Yield runs of adjacent columns: their positions, the first column and the one after the last."""
     breaks = np.flatnonzero(np.diff(columns) != 1) + 1
     for start, stop in zip([0, *breaks.tolist()], [*breaks.tolist(), columns.size], strict=True):
         if stop > start:
@@ -358,7 +340,6 @@ class ParquetReader:
         names = self.names if columns is None else [self.names[j] for j in columns.tolist()]
         k, group = self.groups[number]
         with self.lock:
-            check_same(self.paths[k], self.states[k])
             table = self._table(k, group, names)
             meta, wanted = self.files[k].metadata.row_group(group), set(names)
             stored = (meta.column(k) for k in range(meta.num_columns))
@@ -375,7 +356,7 @@ class ParquetReader:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def _table(self, k: int, group: int, names: Sequence[str]) -> Any:
-        with reading(self.paths[k]):
+        with reading(self.paths[k], self.states[k]):
             return self.files[k].read_row_group(group, columns=list(names))
 
 
@@ -422,8 +403,9 @@ class ZarrReader:
     def __init__(self, path: Path) -> None:
         array = _open_zarr(path)
         _check_matrix(path, array)
-        self.path, self.array, self.shape, self.dtype, self.bytes_read = path, array, tuple(array.shape), array.dtype, 0
-        self.states = {one: state_of(one) for one in (path, *(path / name for name in ZARR_METADATA))}
+        self.array, self.shape, self.dtype, self.bytes_read = array, tuple(array.shape), array.dtype, 0
+        self.metadata = next((path / name for name in ZARR_METADATA if (path / name).is_file()), path)
+        self.state = state_of(self.metadata)  # a chunk that is written anew is not noticed
         self.size = self.shape[0] * self.shape[1] * self.dtype.itemsize
         self.step, self.together = array.chunks
         self.ends = np.array([*range(0, self.shape[0], self.step), self.shape[0]])
@@ -431,13 +413,11 @@ class ZarrReader:
         self.counts = np.full(self.shape[1], self.shape[0])
 
     def read(self, rows: slice, columns: Array | None) -> Array:
-        for file, before in self.states.items():  # a chunk that is written anew is not noticed
-            check_same(file, before)
         chosen = np.arange(self.shape[1]) if columns is None else columns
         top, left = rows.start // self.step * self.step, np.unique(chosen // self.together) * self.together
         numbers = min(self.step, self.shape[0] - top) * np.minimum(self.together, self.shape[1] - left).sum()
         self.bytes_read += int(numbers) * self.dtype.itemsize
-        with reading(self.path):
+        with reading(self.metadata, self.state):
             if columns is None:
                 return np.asarray(self.array[rows])
             found = np.asarray(self.array.oindex[rows, columns])

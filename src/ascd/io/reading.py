@@ -75,14 +75,7 @@ class Dialect(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The dialect in words.
-
-        Examples
-        --------
-        >>> from ascd.io import Dialect
-        >>> Dialect(";", ",", True).words
-        "separator ';', decimal comma, header"
-        """
+        """The dialect in words."""
         shown = [f"separator {separator_name(self.sep)}"]
         shown += ["decimal comma"] * (self.decimal == ",")
         shown += ["no header" if self.header is False else "header"]
@@ -416,21 +409,11 @@ def _decimal(rows: list[list[str]], file: str) -> str:
 
 
 def _has_header(rows: list[list[str]], decimal: str, model: bool | None, file: str) -> bool:
-    """Return whether the first line has names: yes for a word above numbers, and where it has no numbers.
-
-    Numbers must be decided by a person, or by the data of a ``model``.
-    """
-    numeric = [[is_number(cell, decimal) or cell.strip().lower() in MISSING for cell in row] for row in rows]
+    """Return True unless the first line has numbers: about these a person decides, or the data of a ``model``."""
     above = [cell for cell in rows[0] if is_number(cell, decimal)]
-    is_named = any(
-        not numeric[0][j] and len(rows) > 1 and all(row[j] for row in numeric[1:] if j < len(row))
-        for j in range(len(rows[0]))
-    )
-    if is_named or not above:
-        return True
-    if model is None:
+    if above and model is None:
         raise ValueError(
             f"the first line of {file} has numbers ({', '.join(above[:3])}) where a header has names: is it data, or "
             "names that are numbers? --no-header reads it as data, --header as names"
         )
-    return model
+    return not above or bool(model)

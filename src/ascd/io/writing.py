@@ -17,19 +17,7 @@ DRAFT = ".ascd-draft-"
 
 @contextlib.contextmanager
 def whole_file(path: Any) -> Iterator[Path]:
-    """Yield a draft beside ``path`` that replaces it if the block succeeds and is removed if not.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from ascd.io import whole_file
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "note.txt"
-    ...     with whole_file(path) as draft:
-    ...         _ = draft.write_text("all of it")
-    ...     path.read_text()
-    'all of it'
-    """
+    """Yield a draft beside ``path`` that replaces it if the block succeeds and is removed if not."""
     path = Path(os.path.realpath(path))  # a link stays, its target is replaced
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is not a file that can be replaced")
@@ -49,19 +37,7 @@ def whole_file(path: Any) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def whole_folder(folder: Any) -> Iterator[Path]:
-    """Yield a temporary folder whose files move to ``folder`` if the block succeeds.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from ascd.io import whole_folder
-    >>> with tempfile.TemporaryDirectory() as outer:
-    ...     with whole_folder(f"{outer}/results") as drafts:
-    ...         _ = (drafts / "a.txt").write_text("first")
-    ...         _ = (drafts / "b.txt").write_text("second")
-    ...     sorted(path.name for path in pathlib.Path(f"{outer}/results").iterdir())
-    ['a.txt', 'b.txt']
-    """
+    """Yield a temporary folder whose files move to ``folder`` if the block succeeds."""
     folder = Path(folder)
     nearest = next(path for path in (folder, *folder.absolute().parents) if path.is_dir())  # on the same file system
     with tempfile.TemporaryDirectory(prefix=DRAFT, dir=nearest) as name:
@@ -81,14 +57,7 @@ def write_text(path: Any, text: str) -> Path:
 
 
 def json_ready(value: Any) -> Any:
-    """Return what JSON can hold: paths as text, NumPy's numbers as numbers, None for what is not finite.
-
-    Examples
-    --------
-    >>> from ascd.io.writing import json_ready
-    >>> json_ready({"gap": [float("inf"), 1.0]})
-    {'gap': [None, 1.0]}
-    """
+    """Return what JSON can hold: paths as text, NumPy's numbers as numbers, None for what is not finite."""
     if isinstance(value, dict):
         return {str(key): json_ready(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
