@@ -74,7 +74,7 @@ matrix: $(VENV)/.matrix
 next: $(VENV)/.matrix
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/nox -s next
 
-# scikit-learn's own tests against our estimators; see tests/peer_suites
+# scikit-learn's own tests against our estimators; see tests/peer_suites.py
 peer-suites: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.peer_suites $(PEERS)
 

@@ -27,7 +27,7 @@ SLICE = [
     f"tests/test_cache.py::{KEPT}",  # numba: what is kept on disk is found again
     "tests/test_matrices.py",  # NumPy and SciPy: every way to store a matrix
     "tests/test_inputs.py",  # NumPy: conversions, and errors in words
-    "tests/test_solver_agreement.py",  # SciPy: its minimizers find the same
+    "tests/test_solver_peers.py",  # SciPy: its minimizers find the same
     "tests/test_estimator_checks.py",  # scikit-learn: its checks of estimators
 ]
 #: What the newest pytest says about the checks of a scikit-learn that is not the newest.

@@ -5,6 +5,7 @@ Kernels with parts of a test's own are compiled in every run of the tests, so th
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -12,6 +13,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from ascd._core import jit
+
+
+def skip_uncompiled() -> None:
+    """Skip a test of compiled code where numba must not compile."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        pytest.skip("NUMBA_DISABLE_JIT is set")
 
 
 class Compilations(NamedTuple):
@@ -44,8 +51,8 @@ def only_loops_compiled() -> Iterator[None]:
     """Kernels run as plain Python, but for the loops of the engines, which hold parts of almost all kinds."""
     from ascd.engine import minimize as run
 
+    skip_uncompiled()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd._core.jit.is_interpreted", True)
         descend = run.descend
         patch.setattr(run, "descend", lambda *args: descend.compiled_for(args)(*args))
         yield

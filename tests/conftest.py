@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+from compilations import skip_uncompiled
 from hypothesis import settings
 
 #: The same examples every time; HYPOTHESIS_PROFILE=random looks for new ones.
@@ -21,39 +22,27 @@ def pytest_collect_file(file_path, parent):
 
 
 @pytest.fixture
-def interpreted(monkeypatch):
-    """Kernels run as plain Python: thousands of combinations of parts without compiling any."""
-    monkeypatch.setattr("ascd._core.jit.is_interpreted", True)
-
-
-@pytest.fixture(scope="module")
-def plain_python():
-    """The same for all tests of a file, also for those that hypothesis repeats."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ascd._core.jit.is_interpreted", True)
-        yield
+def compiled(monkeypatch):
+    """Kernels are compiled: all else runs them as plain Python (see the conftest.py above this folder)."""
+    skip_uncompiled()
+    monkeypatch.setattr("ascd._core.jit.is_interpreted", False)
 
 
 @pytest.fixture
-def plain_but_huber(request, monkeypatch):
-    """Kernels run as plain Python, but for Huber's regression: each fit of it is hundreds of runs of the solver."""
-    monkeypatch.setattr("ascd._core.jit.is_interpreted", "huber" not in request.node.name.lower())
+def compiled_huber(request):
+    """Huber's regression is compiled: each fit of it is hundreds of runs of the solver."""
+    if "huber" in request.node.name.lower():
+        request.getfixturevalue("compiled")
 
 
 @pytest.fixture
 def compiled_sweeps(monkeypatch):
-    """Kernels run as plain Python, but for sweeps over Gram matrices: most of the time, and one for a penalty."""
+    """Sweeps over Gram matrices alone are compiled: most of the time, and one for a penalty."""
     from ascd.solver import models
 
-    monkeypatch.setattr("ascd._core.jit.is_interpreted", True)
+    skip_uncompiled()
     for name in ("sweep_gram", "sweep_blocks"):
         monkeypatch.setattr(models, name, getattr(models, name).compiled)
-
-
-@pytest.fixture
-def compiled(monkeypatch):
-    """Kernels are compiled, whatever the surroundings say."""
-    monkeypatch.setattr("ascd._core.jit.is_interpreted", False)
 
 
 @pytest.fixture(scope="module")

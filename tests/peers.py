@@ -54,25 +54,8 @@ def ridge(A, b, lam):
     return Ridge(lam, fit_intercept=False, solver="cholesky").fit(A, b).coef_
 
 
-def non_negative(A, b):
-    return optimize.nnls(A, b)[0]
-
-
 def bounded(A, b, low, high):
     return np.clip(optimize.lsq_linear(A, b, (low, high), method="bvls", tol=1e-15).x, low, high)
-
-
-def logistic_l2(A, b, lam):
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression(C=1.0 / lam, fit_intercept=False, solver="newton-cholesky", tol=1e-12, max_iter=1000)
-    return model.fit(A, b).coef_[0]
-
-
-def squared_hinge_l2(A, b, lam):
-    from sklearn.svm import LinearSVC
-
-    return LinearSVC(C=1.0 / lam, dual=False, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(A, b).coef_[0]
 
 
 def svm_dual(X, y, C, loss):
@@ -80,22 +63,6 @@ def svm_dual(X, y, C, loss):
 
     model = LinearSVC(C=C, loss=loss, dual=True, fit_intercept=False, tol=1e-9, max_iter=1_000_000, random_state=0)
     return model.fit(X, y).coef_[0]
-
-
-def celer_lasso(A, b, lam):
-    celer = pytest.importorskip("celer", reason="celer is not installed (extra 'bench')")
-    return celer.Lasso(alpha=lam / len(b), fit_intercept=False, tol=1e-14).fit(A, b).coef_
-
-
-def celer_elastic_net(A, b, l1, l2):
-    celer = pytest.importorskip("celer", reason="celer is not installed (extra 'bench')")
-    model = celer.ElasticNet((l1 + l2) / len(b), l1_ratio=l1 / (l1 + l2), fit_intercept=False, tol=1e-14)
-    return model.fit(A, b).coef_
-
-
-def celer_logistic(A, b, lam):
-    celer = pytest.importorskip("celer", reason="celer is not installed (extra 'bench')")
-    return celer.LogisticRegression(C=1.0 / lam, fit_intercept=False, tol=1e-14).fit(A, b).coef_[0]
 
 
 @contextmanager

@@ -24,8 +24,6 @@ from problems import CASES, sketchable
 import ascd
 from ascd.engine.oracles.products import sketch_dimension
 
-pytestmark = pytest.mark.usefixtures("interpreted")
-
 N_ITER = 18
 RUNS = list(pairwise_runs())
 GROUPS: dict[str, list] = {}
@@ -105,24 +103,8 @@ def test_a_full_cache_forgets_the_row_used_longest_ago(capacity, fallback):
         replay(case, history, "uniform", unlimited, "gs-s", "coordinate")
 
 
-@pytest.mark.parametrize("patience", [1, 3])
-def test_a_patient_cache(patience):
-    case = CASES["logistic, sparse, l1, weights"]
-    history = record(assemble(case.library("sparse"), "uniform", ascd.Cached(patience=patience), seed=6), 100)
-    twin = reference_cache(ref.oracle_norm(), case.n, patience)
-    assert replay(case, history, "uniform", twin, "gs-s", "coordinate") == 0
-
-
 @pytest.mark.parametrize("steepness", ["gs-s", "gsl-r", "gs-q"])
 def test_the_printed_pick(steepness):
     case = CASES["squared, wide, l1"]
     history = record(assemble(case.library(), ascd.ASCD("largest-lower"), "norm", steepness, seed=7), 60)
     assert replay(case, history, "ascd", ref.oracle_norm(), steepness, "coordinate", pick="largest-lower") == 0
-
-
-@pytest.mark.parametrize("power", [0.0, 1.0, 2.0])
-def test_importance_with_other_powers(power):
-    case = CASES["squared, sparse, l1, weights"]
-    history = record(assemble(case.library(), ascd.Importance(power), "norm", seed=8), 200)
-    assert replay(case, history, "importance", ref.oracle_norm(), "gs-s", "coordinate", power=power) == 0
-    assert len(set(history.picks)) > 1

@@ -169,36 +169,6 @@ def test_a_float32_certificate_is_about_the_rounded_coefficients():
     assert value(here) == pytest.approx(model.certificate_.objective, rel=1e-12)
 
 
-def test_a_warm_start_goes_on():
-    model = ours.MultiTaskLasso(0.1, warm_start=True, tol=1e-9).fit(X, Y)
-    assert model.fit(X, Y).certificate_.n_iter == 0
-    group = ours.GroupLasso(0.1, groups=4, warm_start=True, tol=1e-9).fit(X, Y[:, 0])
-    assert group.fit(X, Y[:, 0]).certificate_.n_iter == 0
-
-
-def test_unpenalised_features_are_free():
-    factors = np.r_[0.0, np.ones(23)]
-    model = ours.MultiTaskLasso(100.0, penalty_weights=factors).fit(X, Y)
-    expected = np.linalg.lstsq(np.c_[X[:, :1], np.ones(80)], Y, rcond=None)[0]
-    np.testing.assert_allclose(model.coef_[:, 0], expected[0], atol=1e-6)
-    assert not model.coef_[:, 1:].any()
-    assert model.certificate_.converged
-
-
-@pytest.mark.parametrize(
-    ("params", "words"),
-    [
-        ({"groups": 5}, "divide the number of columns, 24"),
-        ({"groups": [[0, 1], [1]]}, "must not overlap"),
-        ({"weights": [1.0]}, "weights must have length 24"),
-        ({"alpha": -1.0}, "'alpha' parameter of GroupLasso"),
-    ],
-)
-def test_wrong_parameters_are_named(params, words):
-    with pytest.raises(ValueError, match=words):
-        ours.GroupLasso(**params).fit(X, Y[:, 0])
-
-
 def test_sparse_targets_columns_too_large_and_folds_without_samples_are_named():
     with pytest.raises(TypeError, match="y must be a dense array; got a sparse csr_array"):
         ours.MultiTaskLasso().fit(X, sparse.csr_array(Y))

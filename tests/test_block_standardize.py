@@ -43,16 +43,6 @@ def test_several_targets_are_fitted_as_in_a_pipeline(stored, weight, ratio):
     assert np.abs(plain.coef_ - model.coef_).max() > 1e-3
 
 
-def test_penalty_weights_go_with_it():
-    factors = np.arange(8) / 4.0
-    model = ascd.MultiTaskLasso(alpha=0.1, standardize=True, penalty_weights=factors, **TIGHT).fit(X, Y)
-    deviations = np.where(X.std(axis=0) > 0.0, X.std(axis=0), 1.0)
-    same = ascd.MultiTaskLasso(alpha=0.1, penalty_weights=factors * deviations, **TIGHT).fit(X, Y)
-    np.testing.assert_allclose(model.coef_, same.coef_, atol=1e-7)
-    with pytest.raises(ValueError, match="penalty_weights"):
-        ascd.MultiTaskLasso(penalty_weights=-factors).fit(X, Y)
-
-
 @pytest.mark.parametrize("name", ["MultiTaskLassoCV", "MultiTaskElasticNetCV"])
 def test_each_fold_uses_its_own_deviations(name):
     alphas, cv = [0.5, 0.05, 0.005], KFold(3)

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
-import sys
-import types
-from pathlib import Path
 
 import numpy as np
 import pytest
 from blocks import GROUPS, LONG, PROBLEMS, RNG, WEIGHT, A, Y, objective, target_of
 from scipy import sparse
-from sklearn.linear_model import MultiTaskElasticNet
 from user_parts.my_blocks import OwnNorm
 
 import ascd
@@ -21,6 +16,7 @@ from ascd.results.solution import Status
 from ascd.solver import tuning
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_gap_is_true_and_small(name, intercept):
@@ -38,6 +34,7 @@ def test_the_gap_is_true_and_small(name, intercept):
     assert loose.gap <= 1e-3 * loose.zero_objective
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_weights_are_repeated_samples(name):
     count = (2 * WEIGHT).astype(int)
@@ -53,6 +50,7 @@ def test_weights_are_repeated_samples(name):
     np.testing.assert_allclose(weighted.x, repeated.x, atol=1e-4)
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_sparse_storage_gives_the_same(name):
     plain, (target, loss) = PROBLEMS[name](), target_of(name)
@@ -63,6 +61,7 @@ def test_sparse_storage_gives_the_same(name):
     assert first.objective == pytest.approx(second.objective, abs=2e-10 * first.zero_objective)
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_groups_of_one_column_are_the_plain_lasso(loss, intercept):
@@ -74,25 +73,7 @@ def test_groups_of_one_column_are_the_plain_lasso(loss, intercept):
         np.testing.assert_allclose(found.x, plain.x, atol=1e-5)
 
 
-@pytest.mark.parametrize("ratio", [1.0, 0.4])
-def test_scikit_learn_agrees_on_rows(ratio):
-    strength = 5.0
-    problem = ascd.Problem(A, Y, penalty=ascd.L21(ratio * strength, ridge=(1.0 - ratio) * strength))
-    theirs = MultiTaskElasticNet(alpha=strength / 60, l1_ratio=ratio, tol=1e-14, max_iter=100_000).fit(A, Y)
-    found = ascd.solve(problem, tol=1e-12, intercept=True)
-    assert found.objective == pytest.approx(problem.objective(theirs.coef_.T, theirs.intercept_), rel=1e-9)
-    np.testing.assert_allclose(found.x, theirs.coef_.T, atol=1e-6)
-
-
-def test_celer_agrees_on_groups():
-    celer = pytest.importorskip("celer")
-    problem = PROBLEMS["group"]()
-    theirs = celer.GroupLasso(groups=GROUPS, alpha=8.0 / 60, tol=1e-13, fit_intercept=True).fit(A, Y[:, 0])
-    found = ascd.solve(problem, tol=1e-12, intercept=True)
-    assert found.objective == pytest.approx(problem.objective(theirs.coef_, theirs.intercept_), rel=1e-7)
-    assert found.objective <= problem.objective(theirs.coef_, theirs.intercept_) * (1.0 + 1e-12)
-
-
+@pytest.mark.usefixtures("compiled")
 def test_screened_blocks_are_not_read_again():
     rng = np.random.default_rng(2)
     wide = rng.standard_normal((200, 2000))
@@ -103,6 +84,7 @@ def test_screened_blocks_are_not_read_again():
     assert result.reads < 0.5 * 2000 * (20 + result.n_iters.sum())
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", ["group", "sparse group", "rows", "unpenalised", "logistic", "softmax rows"])
 def test_a_path_is_what_solving_each_gives(name):
     problem = PROBLEMS[name]()
@@ -219,30 +201,3 @@ def test_limits_and_callbacks_end_a_run():
     warm = ascd.solve(problem, tol=1e-10, intercept=True)
     again = ascd.solve(problem, tol=1e-9, x0=warm.x, intercept=True, intercept0=warm.intercept)
     assert again.n_iter == 0
-
-
-@pytest.mark.parametrize("strength", [0.1, 1e3])
-def test_the_trace_begins_at_zero_and_ends_at_the_solution(strength):
-    rng = np.random.default_rng(0)
-    problem = ascd.Problem(rng.standard_normal((30, 6)), rng.standard_normal(30), penalty=ascd.L21(strength))
-    found = ascd.solve(problem)
-    assert (found.n_iter > 0) == found.x.any()
-    assert found.trace.iteration.tolist() == list(range(found.n_iter + 1))
-    assert found.trace.objective[0] == pytest.approx(problem.objective(np.zeros(6)))
-    assert (found.trace.objective[-1], found.trace.gap[-1]) == (found.objective, found.gap)
-    assert found.trace.reads[-1] == found.reads
-
-
-def test_the_examples_of_the_page_run(interpreted):
-    page = Path(__file__).parents[1] / "docs" / "blocks.md"
-    if not page.exists():
-        pytest.skip("the documentation is not here")
-    module = types.ModuleType("blocks_page")  # numba wants classes in a module that can be found
-    sys.modules["blocks_page"] = module
-    try:
-        for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
-            exec(compile(block, str(page), "exec"), module.__dict__)
-    finally:
-        del sys.modules["blocks_page"]
-    assert module.solution.converged
-    assert np.flatnonzero(module.solution.x).tolist() == [0, 1, 2, 3]

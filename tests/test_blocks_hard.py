@@ -82,19 +82,6 @@ def test_groups_that_are_wrong_are_named(groups, error, words):
         ascd.Problem(np.eye(4), np.ones(4), penalty=ascd.GroupL2(1.0, groups))
 
 
-@pytest.mark.parametrize("name", ["GroupLasso", "SparseGroupLasso", "GroupLassoCV", "SparseGroupLassoCV"])
-def test_groups_that_are_wrong_are_named_by_estimators(name):
-    with pytest.raises(ValueError, match="groups=7 must be positive and divide the number of columns, 40"):
-        getattr(ascd, name)(groups=7).fit(A, Y[:, 0])
-
-
-def test_labels_from_zero_that_add_up_to_the_columns_are_labels():
-    """Sizes are at least 1: three groups of any one size, numbered from 0, can only be labels."""
-    problem = ascd.Problem(np.eye(6), np.ones(6), penalty=ascd.GroupL2(1.0, [0, 1, 2, 0, 1, 2]))
-    assert problem.groups.order.tolist() == [0, 3, 1, 4, 2, 5]
-    assert problem.groups.sizes.tolist() == [2, 2, 2]
-
-
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
@@ -129,9 +116,10 @@ def test_wrong_input_is_named(make, error, words):
 
 
 @pytest.mark.parametrize("loss", ["squared", "softmax", ascd.Huber(1.0)])
-def test_a_start_whose_squares_are_no_numbers_has_no_proof(monkeypatch, loss):
+def test_a_start_whose_squares_are_no_numbers_has_no_proof(request, loss):
     """Compiled for softmax, which takes thousands of sweeps before it gives up; a second round would begin at zero."""
-    monkeypatch.setattr("ascd._core.jit.is_interpreted", loss != "softmax")
+    if loss == "softmax":
+        request.getfixturevalue("compiled")
     rng = np.random.default_rng(0)
     target = np.arange(20) % 3 if loss == "softmax" else rng.standard_normal((20, 3))
     problem = ascd.Problem(rng.standard_normal((20, 4)), target, loss, penalty=ascd.L21(1.0))
@@ -140,6 +128,7 @@ def test_a_start_whose_squares_are_no_numbers_has_no_proof(monkeypatch, loss):
     assert found.gap == np.inf
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("mean", [1e8, 1e12])
 def test_columns_with_large_means_are_not_stationary_where_they_could_gain_much(mean):
     """Their lengths are those of their means: steps of that size once seemed to gain nothing at F(0)."""
@@ -153,20 +142,10 @@ def test_columns_with_large_means_are_not_stationary_where_they_could_gain_much(
     assert not far.status.is_answer
 
 
-@pytest.mark.parametrize("value", [1.0, 3.7, 1e5 + 0.1])
-def test_a_constant_column_beside_the_intercept_has_nothing_to_gain(value):
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal((30, 3))
-    classes = np.argmax(A + rng.gumbel(size=(30, 3)), axis=1)
-    one = ascd.solve(ascd.Problem(A, classes, "softmax"), intercept=True)
-    other = ascd.solve(ascd.Problem(np.c_[A, np.full(30, value)], classes, "softmax"), intercept=True)
-    assert other.status is ascd.Status.STATIONARY
-    assert other.objective == pytest.approx(one.objective, rel=1e-6)
-
-
 # ------------------------------------------------------------------------------------------ far starts
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("start", [1e3, 1e12])
 @pytest.mark.parametrize("intercept", [False, True])
 def test_a_saturated_softmax_does_not_stall_the_solver(start, intercept):
@@ -196,6 +175,7 @@ def test_steps_of_a_bounded_length_do_not_go_all_the_way(loss, intercept):
 # ----------------------------------------------------------------------------- groups and working sets
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize(("groups", "outputs"), [(1, 1), (10, 1), (1, 2)])
 def test_columns_far_from_zero_are_no_harder_with_an_intercept(groups, outputs):
     """Few samples of many columns, far off their centre: sweeps took turns with the intercept, and hardly moved."""
@@ -228,43 +208,7 @@ class TestClasses:
         assert solution.x.shape == (40, max(labels) + 1)
         assert solution.objective <= problem.objective(np.zeros(solution.x.shape))
 
-    def test_every_sample_its_own_class(self):
-        model = ascd.LogisticRegression(C=10.0).fit(A[:6], list("abcdef"))
-        assert list(model.predict(A[:6])) == list("abcdef")
-        assert model.certificate_.converged
-
-    def test_one_class_alone(self):
-        for estimator in (ascd.LogisticRegression(), ascd.LogisticRegressionCV(cv=3)):
-            with pytest.raises(ValueError, match="class"):
-                estimator.fit(A, np.zeros(60))
-        problem = ascd.Problem(A, np.zeros(60, dtype=int), "softmax", ascd.L21(1.0))
-        solution = ascd.solve(problem)  # the second class has no sample
-        assert solution.objective < problem.objective(np.zeros((40, 2)))
-
     @pytest.mark.parametrize("labels", [[0.5] * 60, [-1] + [0] * 59, ["a"] * 60])
     def test_labels_that_are_no_classes(self, labels):
         with pytest.raises(ValueError, match="classes 0, 1, 2"):
             ascd.Problem(A, labels, "softmax", ascd.L21(1.0))
-
-
-class TestTargets:
-    """Of models with several targets."""
-
-    def test_one_target_is_the_lasso(self):
-        rows = ascd.MultiTaskLasso(0.1, tol=1e-10).fit(A, Y[:, :1])
-        plain = ascd.Lasso(0.1, tol=1e-10).fit(A, Y[:, 0])
-        assert rows.coef_.shape == (1, 40)
-        np.testing.assert_allclose(rows.coef_[0], plain.coef_, atol=1e-6)
-        flat = ascd.solve(ascd.Problem(A, Y[:, 0], penalty=ascd.L21(5.0)), tol=1e-11)
-        column = ascd.solve(ascd.Problem(A, Y[:, :1], penalty=ascd.L21(5.0)), tol=1e-11)
-        assert flat.x.shape == (40,)
-        np.testing.assert_allclose(column.x[:, 0], flat.x, atol=1e-7)
-
-    @pytest.mark.parametrize("constant", [0.0, 1.0, -1e6])
-    def test_constant_targets_are_their_intercepts(self, constant):
-        targets = np.c_[Y[:, 0], np.full(60, constant)]
-        model = ascd.MultiTaskLasso(0.1, tol=1e-9).fit(A, targets)
-        alone = ascd.Lasso(0.1, tol=1e-9).fit(A, Y[:, 0])
-        np.testing.assert_allclose(model.coef_[1], 0.0, atol=1e-7 * max(1.0, abs(constant)))
-        assert model.intercept_[1] == pytest.approx(constant, abs=1e-9)
-        np.testing.assert_allclose(model.coef_[0], alone.coef_, atol=1e-4)

@@ -26,26 +26,6 @@ def smooth(problem):
     )
 
 
-def test_it_is_for_problems_without_a_kink():
-    A, y = np.eye(4), np.arange(4.0)
-    assert smooth(classes()).applies()
-    assert smooth(ascd.Problem(A, y, "huber", ascd.GroupL2(0.0, ridge=1.0))).applies()
-    for other in (
-        classes(strength=0.1), classes(ridge=0.0), classes(positive=True),
-        ascd.Problem(A, y, "squared", ascd.GroupL2(0.0, ridge=1.0)),
-        ascd.Problem(A, y, "poisson", ascd.GroupL2(0.0, ridge=1.0)),
-    ):  # fmt: skip
-        assert not smooth(other).applies()
-
-
-def test_few_coefficients_are_found_to_more_digits(monkeypatch):
-    gaps = []
-    for most in (48, 49):  # 12 columns, 4 classes
-        monkeypatch.setattr("ascd.solver.tuning.FEW_COEFFICIENTS", most)
-        gaps.append(ascd.solve(classes(), tol=1e-4).gap)
-    assert gaps[1] < 1e-5 * gaps[0]
-
-
 def without_bfgs(patch):
     patch.setattr(Smooth, "applies", lambda self: False)
 
@@ -152,9 +132,3 @@ def test_an_interrupt_keeps_the_lowest_point(monkeypatch):
     assert found.status is ascd.Status.INTERRUPTED
     assert found.objective < 0.9 * found.zero_objective
     assert found.objective - ascd.solve(classes(), tol=1e-12).objective <= found.gap < math.inf
-
-
-def test_a_time_limit_is_kept():
-    found = ascd.solve(classes(), tol=1e-12, max_time=0.0)
-    assert found.status is ascd.Status.TIME_LIMIT
-    assert 0.0 <= found.gap < math.inf

@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import time
-from compileall import compile_dir
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +19,7 @@ import pytest
 from copies import OTHERS, can_copy, copy_of_package, ended
 
 import ascd
-from ascd._core.jit import SECONDS_KEPT, _make_dispatcher
+from ascd._core.jit import SECONDS_KEPT
 from ascd.problem.penalties import as_penalty
 from ascd.problem.terms import cost_of
 
@@ -125,33 +124,6 @@ class doubled_cost:
 
     def __exit__(self, *_):
         self.path.write_text(self.source)
-
-
-def first_entry(values):
-    return values[0]
-
-
-def test_two_processes_that_compile_at_once_do_not_mix_up_their_files(tmp_path, monkeypatch):
-    """The second reads the index before the first writes it, and writes while the first does.
-
-    What the index loses is compiled again; numba's own names would give the second the code of the first.
-    """
-    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
-    made = (_make_dispatcher.__wrapped__(first_entry, False, ()) for _ in range(3))
-    first, second, later = (dispatcher._cache._cache_file for dispatcher in made)
-    write = first._save_index
-
-    def write_and_wait(overloads):
-        write(overloads)
-        second._load_index = dict  # what it has read is empty
-        second.save("second", "code of the second")
-
-    first._save_index = write_and_wait
-    first.save("first", "code of the first")
-    assert later.load("second") == "code of the second"
-    assert later.load("first") is None
-    later.save("first", "code of the first")
-    assert [later.load(key) for key in ("first", "second")] == ["code of the first", "code of the second"]
 
 
 def test_old_files_of_former_sources_are_removed_and_nothing_else(site, filled, tmp_path):
@@ -269,17 +241,6 @@ def test_a_full_disk_leaves_compiled_code_in_memory(tmp_path):
     assert len(said) == 1
     assert said[0].startswith(NOT_KEPT)
     assert "File too large" in said[0]
-
-
-def test_a_package_without_sources_is_not_cached(tmp_path):
-    site = copy_of_package(tmp_path / "site")
-    assert compile_dir(site, quiet=1, legacy=True)
-    for path in site.rglob("*.py"):
-        path.unlink()
-    found, _, said = report(site, NUMBA_CACHE_DIR=tmp_path / "cache")
-    assert found == 2.5
-    assert len(said) == 1
-    assert "there are no source files" in said[0]
 
 
 #: Something inside numba that has changed, and the words for it.

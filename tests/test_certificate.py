@@ -21,8 +21,6 @@ from ascd.problem.dual import fit_to
 from ascd.problem.losses import as_loss, divergence
 from ascd.results.solution import Status
 
-pytestmark = pytest.mark.usefixtures("plain_python")
-
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10_000), spread=st.sampled_from([0, 8, 60]), sparse=st.booleans())

@@ -16,7 +16,6 @@ from ascd.matrix import costs
 from ascd.matrix.chunked import InTurn, add_carefully, chunked
 from ascd.matrix.open import open_design
 
-pytestmark = pytest.mark.usefixtures("plain_python")
 RNG = np.random.default_rng(1)
 A = RNG.standard_normal((20, 9)) * (RNG.random((20, 9)) < 0.6)
 WEIGHT, VECTORS = RNG.random(20), RNG.standard_normal((2, 20))
@@ -77,25 +76,6 @@ def test_every_partition_gives_the_answer_of_the_whole(partition, loss):
     assert str(found.status) == str(expected.status)
     assert found.objective == pytest.approx(expected.objective, rel=1e-9, abs=1e-12)
     assert problem.gap(found.x) < np.inf
-
-
-def test_tall_data_give_products_and_no_columns(monkeypatch):
-    rng = np.random.default_rng(3)
-    tall = rng.standard_normal((300, 12))
-    design = cut(tall, "rows")
-    fetch, wrong = design.fetch, "columns were fetched"
-    monkeypatch.setattr(design, "fetch", lambda columns: pytest.fail(wrong) if columns.size else fetch(columns))
-    problem = ascd.Problem(design, tall[:, 0] - tall[:, 5] + rng.standard_normal(300), penalty=ascd.L1(5.0))
-    found = ascd.solve(problem, tol=1e-10)
-    assert found.gap <= 1e-10 * problem.objective(np.zeros(12))
-    assert design.rounds <= 6  # column_stats with products; twice the predictor and the gradient; F at zero
-
-
-def test_parts_without_a_column_in_question_are_not_asked():
-    design = cut(A, "both")
-    before = design.calls
-    design.dots(np.array([0, 1]), VECTORS[0])
-    assert design.calls == before + 2  # one column part, two row parts
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e16])

@@ -22,11 +22,9 @@ from ascd.cli import ERROR, USAGE, main  # noqa: E402
 from ascd.cli.app import COMMANDS  # noqa: E402
 from ascd.cli.fit import MODELS, make_estimator  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("interpreted")
-
 
 @pytest.fixture(scope="module")
-def files(plain_python, tmp_path_factory):
+def files(tmp_path_factory):
     """A folder with a table in every format, tables with something wrong, a model, and data of ``ascd convert``."""
     folder = tmp_path_factory.mktemp("files")
     X = np.random.default_rng(0).standard_normal((20, 2)).round(3)
@@ -201,11 +199,6 @@ def test_a_missing_file_is_reported_before_heavy_imports(tmp_path):
     assert "no such file: none.csv" in found.stderr
 
 
-def test_debug_shows_where(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        main(["path", str(tmp_path / "absent.csv"), "--debug"])
-
-
 #: Options of `ascd fit` about the model, with a value each; MODELS says which model takes them.
 OF_MODELS = {
     "alpha": 0.5, "l1_ratio": 0.5, "C": 2.0, "loss": "hinge", "groups": 1, "weights": "sqrt", "epsilon": 1.5,
@@ -242,13 +235,6 @@ def test_what_was_found_and_done_is_shown(capsys, place):
     ]
     _, out, _ = run(capsys, "fit", "flats.csv", "--drop", "--alpha", 0.1, "--out", "n.npz", "--json", "--force")
     assert json.loads(out)["data"]["reading"][0] == "separator ';', decimal comma, header"
-
-
-def test_a_column_equal_to_the_target_is_a_warning(capsys, place):
-    frame = pandas.read_csv("t.csv")
-    frame.assign(copy=frame.y)[["copy", "a", "b", "y"]].to_csv("leak.csv", index=False)
-    _, out, _ = run(capsys, "fit", "leak.csv", "--alpha", 0.1, "--out", "n.npz")
-    assert "WARNING: column 'copy' equals the target; --without 'copy' leaves it out" in out
 
 
 @pytest.mark.parametrize("source", ["t.csv", "t.svm"])
@@ -293,14 +279,6 @@ def test_names_cannot_steer_a_terminal(capsys, place):
         assert "\x1b" not in out
         assert max(map(len, out.splitlines())) < 300
     assert "\x1b" not in run(capsys, "fit", "t.csv", "--without", "\x1b[31", "--force")[2]
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="only POSIX has such files")
-def test_what_is_no_file_is_not_replaced(capsys, place):
-    os.mkfifo(place / "pipe.npz")
-    code, _, error = run(capsys, "fit", "t.csv", "--alpha", 0.1, "--out", "pipe.npz", "--force")
-    assert (code, "is not a file that can be replaced" in error) == (USAGE, True)
-    assert "pipes and devices can be read once only" in run(capsys, "fit", "pipe.npz", "--out", "n.npz")[2]
 
 
 def test_info_and_reproduce_for_machines(capsys, tmp_path):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import re
 import signal
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,11 +13,10 @@ from scipy.sparse import csr_matrix
 
 pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
-from command_line import TELLING, on_a_terminal, press_ctrl_c, run, start, start_afresh
-from copies import LEAVE, OTHERS, Copy, can_copy
+from command_line import TELLING, on_a_terminal, press_ctrl_c, run, start
+from copies import LEAVE
 from sklearn.datasets import dump_svmlight_file
 
-import ascd
 from ascd.cli import INTERRUPTED, TERMINATED
 from ascd.reproduction.datasets import make_text_like
 
@@ -75,62 +71,6 @@ def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
 )
 def test_a_command_that_waits_stops_at_once(tmp_path, houses, where, arguments):
     interrupted(tmp_path, f"{where}:{LONG}", *arguments, after=A_MOMENT)
-
-
-#: A command that sleeps while it imports a module.
-IMPORTING = """
-import sys, time
-
-wanted = sys.argv.pop(1)
-
-class Slow:
-    def find_spec(self, name, path=None, target=None):
-        if name == wanted:
-            print("running", flush=True)
-            time.sleep(300)
-
-sys.meta_path.insert(0, Slow())
-from ascd.cli import main
-sys.exit(main())
-"""
-
-
-def importing(module, folder):
-    """What takes a second to import before the module is there already, where processes can be copied."""
-    if module not in ("numba", "pandas") or not can_copy:
-        return start_afresh(IMPORTING, module, "fit", "houses.csv", folder=folder)
-    without = f"import sys\ndel sys.modules[{module!r}]\n{IMPORTING}"
-    search = {"PYTHONPATH": str(Path(ascd.__file__).parents[1])}
-    return Copy(without, [module, "fit", "houses.csv"], folder, {**os.environ, **search}, OTHERS)
-
-
-@pytest.mark.parametrize("module", ["click", "ascd.cli.fit", "numba", "pandas"])
-def test_a_command_that_is_still_importing_stops_in_one_line(tmp_path, houses, module):
-    child = importing(module, tmp_path)
-    assert "running\n" in iter(child.stdout.readline, ""), "it did not get there"
-    code, out, error = press_ctrl_c(child)
-    assert (code, out, error.strip()) == (INTERRUPTED, "", "ascd: interrupted")
-
-
-SWALLOWING = """
-import sys, time
-from ascd.cli import commands, main
-
-def swallowing():
-    sys.unraisablehook(type("Report", (), {"exc_value": KeyboardInterrupt()})())
-    for _ in range(500):  # the repetition arrives between two bytecodes
-        time.sleep(0.01)
-
-commands.facts = swallowing
-sys.exit(main())
-"""
-
-
-def test_an_interrupt_that_compiled_code_swallows_is_repeated(tmp_path):
-    """LLVM's callbacks drop exceptions; Python's hook for these repeats the interrupt."""
-    child = start(SWALLOWING, "info", folder=tmp_path)
-    _, error = child.communicate(timeout=120)
-    assert (child.returncode, error.strip()) == (INTERRUPTED, "ascd: interrupted")
 
 
 def test_a_process_that_is_ended_or_killed_leaves_the_old_file(tmp_path, houses, capsys):
@@ -197,74 +137,9 @@ def test_an_interrupted_reproduction_goes_on_where_it_stopped_and_logs(tmp_path)
     assert len(stored(tmp_path)) > len(kept)
 
 
-def test_later_figures_join_those_that_are_there(tmp_path):
-    def index_after(*figures):
-        child = start(
-            SLOW_RUNS, TINY, 0.0, "reproduce", *figures, "--jobs", 1, "--no-pictures",
-            folder=tmp_path, NUMBA_DISABLE_JIT="1",
-        )  # fmt: skip
-        _, error = child.communicate(timeout=300)
-        assert child.returncode == 0, error
-        folder = tmp_path / "reproduction" / "quick"
-        page = (folder / "report.html").read_text()
-        index = json.loads((folder / "results.json").read_text())["index"]
-        assert all(f'id="chart-{name}"' in page for name in index)
-        return list(index)
-
-    assert index_after("2b") == ["2b"]
-    assert index_after("3d", "2a") == ["2a", "2b", "3d"], "what was there is not lost, and keeps its place"
-
-
-def test_workers_of_a_reproduction_end_with_it(tmp_path):
-    """Many runs, each a moment long for the workers, who are processes of their own: the first is soon stored."""
-    child = start(
-        SLOW_RUNS, "16x20x8x4", 0.0, "reproduce", "2", "--jobs", 2, folder=tmp_path, NUMBA_DISABLE_JIT="1",
-    )  # fmt: skip
-    while not stored(tmp_path) and child.poll() is None:
-        time.sleep(0.02)
-    code, out, error = press_ctrl_c(child)
-    assert (code, out) == (INTERRUPTED, "")
-    assert "the same command continues from there" in error
-    for path in (tmp_path / "reproduction" / "quick" / "runs").glob("*.json"):
-        assert json.loads(path.read_text())["result"]
-    assert is_soon_gone(child.pid)
-
-
-def is_soon_gone(group):
-    """Does the last process of a group end within ten seconds?"""
-    for _ in range(500):
-        if not lives(group):
-            return True
-        time.sleep(0.02)
-    return False
-
-
-def lives(group):
-    """Does a process of the group live?  Those that have ended may be listed until somebody asks for their codes."""
-    if not can_copy:
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return False
-        return True
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
-            state, _, number = path.read_text().rpartition(")")[2].split()[:3]
-            if int(number) == group and state not in "ZX":
-                return True
-    return False
-
-
 @pytest.mark.parametrize("arguments", [["fit", "houses.csv", "--cv", "2"], ["path", "houses.csv", "--points", "30"]])
 def test_a_terminal_shows_progress_with_the_time_that_is_left(tmp_path, houses, arguments):
     code, shown = on_a_terminal(*arguments, folder=tmp_path)
     assert code == 0, shown
     assert re.search(r"\d+%", shown)
     assert re.search(r"\d:\d\d:\d\d|-:--:--", shown), "the time that is left"
-
-
-def test_a_fit_from_a_disk_shows_passes_and_gap(tmp_path, houses, capsys):
-    assert run(capsys, "convert", houses, tmp_path / "houses.parquet", "--target", "price")[0] == 0
-    code, shown = on_a_terminal("fit", "houses.parquet", "--memory", "2MB", "--tol", "1e-9", folder=tmp_path)
-    assert code == 0, shown
-    assert re.search(r"fitting lasso: [\d.]+ times the data read, (gap [\d.e+-]+|no gap known yet)", shown)

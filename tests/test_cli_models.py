@@ -12,10 +12,8 @@ pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed"
 from command_line import run  # noqa: E402
 
 import ascd  # noqa: E402
-from ascd.cli import ERROR, UNCONVERGED, USAGE  # noqa: E402
-from ascd.cli.explain import evidence, sentence  # noqa: E402
+from ascd.cli import ERROR, UNCONVERGED  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("interpreted")
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 3))
 ZOO = pandas.DataFrame(X, columns=list("uvw")).assign(kind=np.array(["ant", "bee", "cat"])[X.argmax(axis=1)])
@@ -93,14 +91,6 @@ def test_classes_are_named_and_have_probabilities(fit, predict, letters):
     assert set(predict(ZOO)[0][1:]) == {'"red, or so"', "blue"}
 
 
-@pytest.mark.parametrize("labels", [np.array([b"no", b"yes"]), np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")])
-def test_classes_of_arrays_are_words(fit, predict, labels, tmp_path):
-    np.savez(tmp_path / "t.npz", X=X, y=labels[(X[:, 0] > 0).astype(int)])
-    words = [one.decode() if isinstance(one, bytes) else str(one) for one in labels.tolist()]
-    assert fit("t.npz", "--model", "logistic", "--json")["classes"] == words
-    assert float(predict("t.npz")[1].removeprefix("accuracy ")) > 0.9
-
-
 def test_short_of_the_tolerance_is_code_3_with_a_model(capsys, houses, tmp_path):
     arguments = ("--alpha", 0.001, "--tol", 0.0, "--max-iter", 1, "--out", tmp_path / "m.npz")
     assert run(capsys, "fit", houses, *arguments)[0] == UNCONVERGED
@@ -114,52 +104,6 @@ def test_damaged_model_files_are_named(fit, capsys, houses, tmp_path):
         model.write_bytes(content[:place] + bytes([content[place] ^ 64]) + content[place + 1 :])
         code, _, error = run(capsys, "predict", model, houses)
         assert code == 0 or "m.npz is not a model file" in error
-
-
-def table(cells):
-    """A CSV text of a number, a cell that tells the target, and the target."""
-    lines = (f"{place % 7},{cell},{target}" for place, (cell, target) in enumerate(cells))
-    return "\n".join(["a,b,y", *lines])
-
-
-def test_truths_beside_gaps_are_those_of_a_full_column(fit, predict, write):
-    full = [("TRUE", 3), ("FALSE", 0)] * 10
-    texts = [table(full), table([*full[:-1], ("", 1)])]
-    for number, text in enumerate(texts):
-        fit(write(text), "--impute", "mean", "--alpha", 0.01)
-        assert list(ascd.load("m.npz").names) == ["a", "b"]
-        for new in texts:
-            found = np.array(predict(new)[0][1:20], float)
-            np.testing.assert_allclose(found, [3, 0] * 9 + [3], atol=0.3, err_msg=str(number))
-
-
-@pytest.mark.parametrize(
-    ("fitted", "new"),
-    [
-        (["TRUE", "FALSE"], ["TRUE", "FALSE", ""]),
-        (["TRUE", "FALSE", ""], ["TRUE", "FALSE"]),
-        (["TRUE", "FALSE", ""], ["1", "0"]),
-        (["1", "0"], ["True", "False", ""]),
-        (["12345678901", "12345678902", ""], ["12345678901", "12345678902"]),
-    ],
-)
-def test_classes_are_the_same_ones_in_files_with_others(fit, predict, write, fitted, new):
-    fit(write(table(list(enumerate(fitted)) * 9)), "--model", "logistic", "--C", 1e4, "--drop")
-    found, error = predict(table(list(enumerate(new)) * 9))
-    assert "accuracy 1.0000" in error
-    if new[0] == fitted[0] and new[0] != "TRUE":
-        assert found[1:3] == new[:2]
-
-
-@pytest.mark.parametrize(("header", "new"), [(",a,b,y", "1,5,6"), ("a,b,,y", "5,6,")])
-def test_a_column_without_a_name_that_a_model_knows(fit, predict, write, header, new):
-    rows = [f"{(7 * j) % 11 + 3},{j % 5},{j % 3 if j else ''},{j % 7}" for j in range(30)]
-    fit(write("\n".join([header, *rows])), "--impute", "mean", "--alpha", 0.01)
-    model = ascd.load("m.npz")
-    fills = model.header["data"]["recipe"]["fills"]
-    cells = [float(cell) if cell else fills["Unnamed: 2"] for cell in new.split(",")]
-    found = predict(f"{header[:-2]}\n{new}\n")[0]
-    np.testing.assert_allclose(float(found[1]), model.coef @ cells + model.intercept)
 
 
 EFFECTS = {"07": 5.0, "08": -5.0, "A": 2.0, "B": 0.0, "C": 1.0}
@@ -196,22 +140,6 @@ def test_a_model_reads_new_files_safely(fit, predict, capsys, write):
     assert code == ERROR
     assert "column 'a' must be numbers, as in the model's data; the first that is none is '4.250' in row 1" in error
     assert rounded(predict("new.csv", "--decimal", ".")) == [10], "an option decides"
-
-
-def test_columns_by_number_where_the_model_has_no_names(fit, predict, write, capsys):
-    rows = "\n".join(f"{k};{k % 3};{2 * k + k % 3}" for k in range(1, 30))
-    fit(write(rows), "--no-header", "--alpha", 1e-4)
-    assert "R² 1.0000" in predict(f"{rows}\n")[1]
-    code, _, error = run(capsys, "predict", "m.npz", write(f"a;b;y\n{rows}\n"))
-    assert (code, "lacks 2 of 2 features: column 1, column 2" in error) == (ERROR, True)
-
-
-def test_a_separator_inside_words_and_texts_for_missing_values(fit, predict, write):
-    rows = [f"k;{k % 2},{k},{2 * k}" for k in range(12)]
-    train = write("\n".join(["kind;of,a,y", *rows, "k;1,-999,3"]))
-    fit(train, "--sep", ",", "--na", "-999", "--impute", "mean", "--alpha", 0.01)
-    found = rounded(predict(train))
-    assert (len(found), abs(found[-1] - 11) <= 1) == (13, True), "the text for a missing value is remembered"
 
 
 @pytest.mark.parametrize("is_converted", [False, True])
@@ -303,14 +231,6 @@ def test_parquet_gives_the_same_model_in_memory_and_on_disk(fit, capsys, tmp_pat
     assert (code, "1 sample without a target, or with an infinite one" in error) == (ERROR, True)
 
 
-def test_targets_that_cannot_be_scored_by(fit, predict):
-    frame = pandas.DataFrame(X, columns=list("abc")).assign(y=X[:, 1])
-    fit(frame, "--alpha", 0.01)
-    for targets, is_scored in ((["text"] * 60, False), ([1.0] + [None] * 59, False), ([*X[:-1, 1], np.inf], True)):
-        found, error = predict(frame.assign(y=targets))
-        assert (len(found), "R²" in error) == (61, is_scored)
-
-
 # ------------------------------------------------------------------------------- groups and several targets
 
 
@@ -330,15 +250,6 @@ def test_groups_are_written_in_several_ways(fit, houses, write, written, groups)
     expected = ascd.GroupLasso(0.3, groups=groups, weights="sqrt", tol=1e-10)
     expected.fit(frame.drop(columns="price").to_numpy(), frame["price"])
     np.testing.assert_allclose(ascd.load("m.npz").coef[0], expected.coef_, atol=1e-6)
-
-
-def test_a_text_column_is_a_group(fit, write):
-    groups = write('[["size"], ["kind"]]', "groups")
-    frame = ZOO.assign(size=X[:, 0], y=X[:, 0] + 3.0 * (ZOO.kind == "bee") + (ZOO.kind == "cat"))[["size", "kind", "y"]]
-    fit(frame, "--model", "group-lasso", "--groups", groups, "--alpha", 0.01)
-    model = ascd.load("m.npz")
-    assert list(model.names) == ["size", "kind=ant", "kind=bee", "kind=cat"]
-    assert np.count_nonzero(model.coef) == 4
 
 
 @pytest.mark.parametrize(
@@ -387,21 +298,6 @@ def test_several_targets(fit, predict, twins):
     assert predict(twins)[0][0] == "prediction"
 
 
-def test_rows_without_one_of_several_targets_are_left_out(fit, capsys, twins):
-    twins.loc[[1, 4], "rent"] = np.nan
-    arguments = (*TWO, "--model", "multi-task-lasso", "--alpha", 0.1)
-    assert "38 samples" in fit(twins, *arguments, "--impute", "mean")
-    code, _, error = run(capsys, "fit", "train.csv", *arguments, "--out", "n.npz")
-    assert (code, "2 samples without a target" in error) == (ERROR, True)
-    twins.assign(rent="ant").to_csv("train.csv", index=False)
-    code, _, error = run(capsys, "fit", "train.csv", *arguments, "--out", "n.npz")
-    assert "target 'rent' must be numbers where there are several; its first is 'ant'" in error
-    for targets in (("price", "absent"), ("price", "price")):
-        named = [word for target in targets for word in ("--target", target)]
-        code, _, error = run(capsys, "fit", "train.csv", *named, "--model", "multi-task-lasso", "--out", "n.npz")
-        assert (code, "unknown target 'absent'" in error or "'price' is named twice" in error) == (USAGE, True)
-
-
 # ------------------------------------------------------------------------------------------------ --explain
 
 
@@ -429,22 +325,3 @@ def test_classes_and_targets_are_explained_one_by_one(fit, twins, tmp_path):
         assert f"halves of the samples, target {name}" in out
         assert f"Which features, target {name}" in page
         assert f"In numbers, target {name}" in page
-
-
-def test_what_cannot_be_explained(capsys, houses, tmp_path):
-    (tmp_path / "m-explained.html").write_text("mine")
-    code, _, error = run(capsys, "fit", houses, "--explain", "--out", tmp_path / "m.npz")
-    assert (code, "m-explained.html exists" in error) == (USAGE, True)
-    pandas.read_csv(houses)[:6].to_csv(houses, index=False)
-    code, _, error = run(capsys, "fit", houses, "--explain", "--out", tmp_path / "n.npz")
-    assert code == ERROR
-    assert "--explain needs at least 10 samples to draw halves from; there are 6" in error
-
-
-def test_a_feature_whose_sign_changes_is_not_sure():
-    fits = np.array([[1.0, 1.0, 0.0]] * 6 + [[1.0, -1.0, 0.0]] * 4)
-    found = {one.name: one for one in evidence(np.array([1.0, 1.0, 0.0]), fits, np.ones(3), ["a", "b", "c"])}
-    assert (found["a"].verdict, found["b"].verdict) == ("stable", "fair")
-    assert (found["b"].share, "c" in found) == (0.6, False)
-    assert "1 of 2 used features keeps its sign" in sentence(list(found.values()), 10)
-    assert "No feature is used" in sentence([], 10)

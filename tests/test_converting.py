@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 import numpy as np
@@ -13,7 +12,6 @@ import ascd
 from ascd.io import Choices, Dialect, convert, open_data, read_table
 
 pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
-pytestmark = pytest.mark.usefixtures("plain_python")
 
 
 @pytest.fixture
@@ -73,18 +71,6 @@ def test_what_comes_later_counts_too(text, options, shape, target, tmp_path, in_
     choices = Choices(without, options.get("drop", False), options.get("impute", ""))
     whole = read_table(source, options.get("target"), dialect=dialect, choices=choices)
     np.testing.assert_allclose(values(data), whole.X.toarray() if hasattr(whole.X, "toarray") else whole.X)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_numbers_are_written_in_the_type_given(dtype, tmp_path):
-    for make in (csv, libsvm):
-        data = convert(make(tmp_path), tmp_path / f"{make.__name__}.parquet", dtype=dtype)
-        np.testing.assert_array_equal(values(data), A.astype(dtype))
-    for text in ("a,y\n1,2\n1e300,4\n", "1 1:2\n2 1:1e300\n"):
-        source = write(tmp_path / ("t.csv" if "," in text else "t.svm"), text)
-        if dtype == "float32":
-            with pytest.raises(ValueError, match="holds numbers too large for float32"):
-                convert(source, tmp_path / "out.parquet", dtype=dtype)
 
 
 WRONG = [
@@ -171,23 +157,6 @@ def test_indices_outside_of_a_sparse_group_are_not_followed(name, place, value, 
     np.save(path, found)
     with pytest.raises(ValueError, match=rf"rows-00000\.{name}\.npy.*{words}"):
         ascd.Lasso(alpha=0.01).fit(open_data(path.parent), B)
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"ends": [0, 30, 50]}, "is damaged: .*rows-00001.*Run ascd convert again"),
-        ({"ends": [0, 30]}, "its groups of rows end at"),
-        ({"ends": 5}, "is damaged: .*Run ascd convert again"),
-        ({"first": "1"}, "not an index that this version"),
-        ({"version": 1}, "not an index that this version"),
-    ],
-)
-def test_an_index_that_is_damaged_is_not_opened(changed, words, tmp_path):
-    path = folder_of(tmp_path) / "index.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
-    with pytest.raises(ValueError, match=words):
-        open_data(path.parent)
 
 
 @pytest.mark.parametrize("name", ["rows-00000.target", "rows-00000.indptr", "rows-00000.data"])

@@ -7,7 +7,6 @@ from textwrap import dedent
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from copies import OTHERS, ended
 from dask_clusters import KINDS, as_chunks, local_cluster
 from solving import LOSSES, make_case
@@ -20,7 +19,6 @@ dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not installed")
 import dask.array as da  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("plain_python")
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((90, 8)) * (RNG.random((90, 8)) < 0.7)
 SIGNAL = X[:, 0] - 2.0 * X[:, 3] + 0.3 * RNG.standard_normal(90)
@@ -127,14 +125,6 @@ def test_a_round_is_one_task_a_worker_and_one_answer(client, monkeypatch):
     assert executor.received - before[1] == 2 * 8 * 6  # of twenty parts on two workers
 
 
-def test_what_many_workers_need_goes_out_once(client, monkeypatch):
-    monkeypatch.setattr(costs, "SENT_TO_EACH", 1)
-    monkeypatch.setattr(costs, "SMALL_MESSAGE", 100)
-    design = open_design(da.from_array(X, chunks=(90, 2)))
-    np.testing.assert_allclose(design.dots(np.arange(8), SIGNAL), X.T @ SIGNAL)
-    assert design.executor.sent <= 8 * (90 + 8)  # the vector, and column numbers
-
-
 @pytest.mark.parametrize("share", [0.5, 0.0])
 @pytest.mark.parametrize("kind", ["both", "frame"])
 def test_without_a_cluster_the_collections_own_scheduler_is_used(kind, share, monkeypatch):
@@ -156,14 +146,6 @@ def test_empty_chunks_are_left_out(client):
     np.testing.assert_allclose(found.coef_, ascd.Lasso(0.05).fit(X[40:], SIGNAL[40:]).coef_, atol=1e-12)
     with_gaps = da.concatenate([da.zeros((0, 8)), da.from_array(X), da.zeros((0, 8))])
     np.testing.assert_allclose(open_design(with_gaps).dots(np.arange(8), SIGNAL), X.T @ SIGNAL)
-
-
-def test_mixed_kinds_of_numbers_and_of_chunks(client):
-    blocks = [da.from_array(X[:, :3].astype(np.float32)), da.from_array(X[:, 3:5]).map_blocks(sp.csc_matrix)]
-    blocks += [da.from_array((X[:, 5:] > 0.0).astype(np.int8), chunks=(40, 3)).rechunk((90, 3))]
-    whole = np.hstack([X[:, :3].astype(np.float32), X[:, 3:5], X[:, 5:] > 0.0])
-    found = ascd.Lasso(0.05).fit(da.concatenate(blocks, axis=1), SIGNAL)
-    np.testing.assert_allclose(found.coef_, ascd.Lasso(0.05).fit(whole, SIGNAL).coef_, atol=1e-9)
 
 
 def test_nothing_of_dask_is_imported_without_its_collections():

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 
 import numpy as np
 import pytest
 from dask_clusters import as_chunks, kill_a_worker, local_cluster, ready
 
 import ascd
-from ascd.matrix import costs, on_dask
 from ascd.matrix.on_dask import OnCluster
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 import dask  # noqa: E402
 import dask.array as da  # noqa: E402
 
-pytestmark = [
-    pytest.mark.usefixtures("plain_python"),
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-]
+pytestmark = [pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 40))
 Y = X[:, :6] @ RNG.standard_normal(6) + RNG.standard_normal(30)
@@ -70,22 +65,6 @@ def test_a_cluster_without_workers_is_told_of(monkeypatch):
         stated(as_chunks(X, "rows"))
 
 
-def test_two_fits_at_once(client):
-    ready(client)
-    strengths, found = (0.1, 0.2, 0.4), {}
-    data = as_chunks(X, "both")
-    threads = [
-        threading.Thread(target=lambda alpha=alpha: found.update({alpha: ascd.Lasso(alpha).fit(data, Y).coef_}))
-        for alpha in strengths
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for alpha in strengths:
-        np.testing.assert_allclose(found[alpha], ascd.Lasso(alpha).fit(X, Y).coef_, atol=1e-6)
-
-
 @pytest.fixture
 def cancelled(client, monkeypatch):
     """How many tasks are cancelled at a time."""
@@ -115,13 +94,6 @@ def test_an_interrupt_cancels_the_tasks_and_keeps_the_point(client, cancelled, m
     assert str(found.status) == "interrupted"
     assert [count > 0 for count in cancelled] == [True]
     assert found.gap < np.inf  # what there is was evaluated
-
-
-def test_an_interrupt_while_chunks_are_loaded_cancels_them(cancelled, monkeypatch):
-    interrupting(monkeypatch, on_dask, "wait_until_done")
-    with pytest.raises(KeyboardInterrupt):
-        ascd.LassoCV(cv=2).fit(da.from_array(X, chunks=(5, 20)), Y)
-    assert cancelled == [12]
 
 
 def tall():
@@ -172,24 +144,6 @@ def test_a_cluster_that_loses_all_workers_ends_with_the_best_point(client, monke
     assert str(found.status) == "unreachable"
     client.cluster.scale(2)
     ready(client)
-
-
-def killing(block):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_workers_that_die_of_a_chunk_are_told_of(client, monkeypatch):
-    """Where Dask does not bring a killed worker back, nobody is left: then all begin anew."""
-    ready(client)
-    monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
-    monkeypatch.setattr(costs, "WORKERS_AWAITED", 30.0)
-    for _ in range(3):
-        with pytest.raises((MemoryError, ConnectionError), match=r"want of memory|no worker for 30 seconds") as told:
-            stated(da.from_array(X, chunks=40).map_blocks(killing, meta=np.empty((0, 0))))
-        if told.type is MemoryError:
-            break
-        client.restart()
-    assert "want of memory. Make chunks smaller" in str(told.value)
 
 
 def test_a_scheduler_that_goes_away(monkeypatch):

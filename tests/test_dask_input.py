@@ -15,7 +15,6 @@ dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 pytest.importorskip("dask.dataframe", reason="the extra 'dask' is not installed")
 import dask.array as da  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("plain_python")
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((90, 8)) * (RNG.random((90, 8)) < 0.7)
 SIGNAL = X[:, 0] - 2.0 * X[:, 3] + 0.3 * RNG.standard_normal(90)
@@ -106,24 +105,6 @@ def test_bad_chunks_are_named(client, name):
     if name in ("text", "complex", "dates"):
         with pytest.raises(TypeError, match=rf"^X {NUMBERS}.*; a chunk has dtype"):
             ascd.Lasso(0.1).fit(X, SIGNAL).predict(make()).compute()
-
-
-def test_other_arguments_are_checked_too(client):
-    data = as_chunks(X, "rows")
-    with pytest.raises(ValueError, match="solver must be 'auto' for data that are not in memory"):
-        ascd.Lasso(solver="a-ascd").fit(data, SIGNAL)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        ascd.Lasso().fit(data, da.from_array(SIGNAL[:-1]))
-    with pytest.raises(ValueError, match=r"shape.*89"):
-        ascd.Lasso().fit(data, SIGNAL, sample_weight=da.from_array(SIGNAL[:-1] ** 2))
-
-
-def test_vectors_may_be_futures_and_delayed(client):
-    expected = ascd.Lasso(0.1).fit(X, SIGNAL, sample_weight=SIGNAL**2).coef_
-    found = ascd.Lasso(0.1).fit(
-        as_chunks(X, "rows"), client.scatter(SIGNAL), sample_weight=dask.delayed(np.square)(SIGNAL)
-    )
-    np.testing.assert_allclose(found.coef_, expected, atol=1e-6)
 
 
 def shifted(block, block_info=None):

@@ -100,21 +100,6 @@ def test_a_huber_regression_ends_with_its_best_point(in_round, kind):
     fails_quietly(DataGone, model, Y, kind)
 
 
-def test_a_huber_regression_that_is_interrupted_keeps_its_point(in_round):
-    """As in memory: in whatever round, once the data are loaded."""
-    last = rounds_of(in_round, ascd.HuberRegressor(alpha=0.1), Y)
-    for number in range(2, last - 5, 3):
-        model = ascd.HuberRegressor(alpha=0.1)
-        in_round(number, KeyboardInterrupt)
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(as_chunks(X, "rows"), Y)
-        assert model.outliers_.shape == (60,)
-        assert model.certificate_.status is ascd.Status.INTERRUPTED
-    in_round(1, KeyboardInterrupt)
-    with pytest.raises(KeyboardInterrupt):
-        ascd.HuberRegressor(alpha=0.1).fit(as_chunks(X, "rows"), Y)
-
-
 MANY = {
     "lasso": (ascd.LassoCV(alphas=3, cv=3), Y),
     "elastic net": (ascd.ElasticNetCV(alphas=3, cv=3, l1_ratio=[0.5, 1.0], choose="1se"), Y),
@@ -133,15 +118,6 @@ def test_a_cross_validation_whose_folds_lose_their_data_is_an_error(in_round, na
     for number in (2, last // 2):
         in_round(number, GONE)
         fails_quietly(DataGone, model, y)
-
-
-@pytest.mark.parametrize("name", ["lasso", "two classes", "groups"])
-def test_a_cross_validation_that_is_interrupted_raises_as_in_memory(in_round, name):
-    model, y = MANY[name]
-    last = rounds_of(in_round, model, y)
-    for number in (2, last // 2):
-        in_round(number, KeyboardInterrupt)
-        fails_quietly(KeyboardInterrupt, model, y)
 
 
 @pytest.mark.parametrize(
@@ -166,18 +142,3 @@ def test_paths_whose_data_are_lost_are_an_error(in_round):
     in_round(2, GONE)
     with pytest.raises(DataGone):
         ascd.logistic_path(as_chunks(X, "rows"), LABELS, Cs=[0.1, 1.0])
-
-
-def test_refining_may_fail(in_round):
-    """A fit that is done stays done where the data are lost while it looks for more digits, or Ctrl-C is pressed."""
-    last = rounds_of(in_round, ascd.LinearSVC(dual=False), LABELS)
-    for number in range(last - 2, last):
-        in_round(number, GONE)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            assert ascd.LinearSVC(dual=False).fit(as_chunks(X, "rows"), LABELS).certificate_.converged
-        model = ascd.LinearSVC(dual=False)
-        in_round(number, KeyboardInterrupt)
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(as_chunks(X, "rows"), LABELS)
-        assert model.certificate_.gap <= model.certificate_.tolerance

@@ -13,7 +13,6 @@ from ascd.reproduction.datasets import make_problem, make_synthetic
 from ascd.reproduction.page import as_html
 from ascd.results.solution import Status
 
-pytestmark = pytest.mark.usefixtures("plain_python")
 UCD, SCD, ASCD, HEURISTIC = demo.METHODS
 
 
@@ -24,7 +23,7 @@ def problem():
 
 
 @pytest.fixture(scope="module")
-def outcome(plain_python, problem):
+def outcome(problem):
     return demo.contest(epochs=600, problem=problem)
 
 
@@ -51,34 +50,6 @@ def test_the_table_and_its_conclusion(outcome):
     numbers = outcome.plain()
     assert numbers["runs"][ASCD]["to_accuracy"]["reads"] == reads[ASCD]
     assert numbers["conclusion"] == outcome.conclusion()
-
-
-def test_rules_that_do_not_get_there_are_named(problem):
-    outcome = demo.contest(epochs=3, problem=problem)
-    assert outcome.arrival(UCD) is None
-    assert outcome.rows()[0][1].startswith("not in ")
-    assert "did not get there" in outcome.conclusion() or outcome.conclusion().startswith("No rule came within")
-    none = outcome._replace(runs={label: outcome.runs[label] for label in (UCD, "ascd.solve")})
-    assert none.conclusion().startswith("No rule came within 1e-06 of the minimum: more epochs are needed.")
-
-
-@pytest.mark.parametrize(("value", "text"), [(5.01e-6, "6e-06"), (9.3e-6, "1e-05"), (2e-10, "2e-10"), (1.0, "1e+00")])
-def test_bounds_are_rounded_up(value, text):
-    assert demo.rounded_up(value) == text
-
-
-@pytest.mark.parametrize("where", ["minimize", "solve"])
-def test_ctrl_c_in_a_run_is_passed_on(problem, monkeypatch, where):
-    def pressed(*arguments, callback, **options):
-        def interrupting(now):
-            raise KeyboardInterrupt
-
-        return whole(*arguments, callback=interrupting, **options)
-
-    whole = getattr(demo, where)
-    monkeypatch.setattr(demo, where, pressed)
-    with pytest.raises(KeyboardInterrupt):
-        demo.contest(problem=problem)
 
 
 def test_the_page_leads_with_a_proved_fit_then_the_race_then_the_switches(outcome, tmp_path):

@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cupy_stand_in import FORMS, on_gpu
-from device_checks import as_read, check_case, check_device
-from estimators import make_data
+from device_checks import as_read, check_case, check_device, design_of
 from matrix_answers import check_answers
 from problems import CASES
 
 import ascd
 from ascd._core.devices import is_on_device
 from ascd.matrix import costs
-from ascd.matrix.chunked import InTurn, chunked
 from ascd.matrix.dense import Local
 from ascd.matrix.device.arrays import Gpu
 from ascd.matrix.device.matrices import DeviceDense, DeviceSparse
@@ -36,11 +34,6 @@ def test_answers_equal_numpys(number, order, monkeypatch):
     monkeypatch.setattr(costs, "DEVICE_FLOOR", 4000)  # several tiles
     for turn in range(2):
         check_device(on_gpu, DTYPES[number], order, SHAPES[(number + turn) % 4])
-
-
-def test_what_lies_in_no_lines_is_copied():
-    A = np.random.default_rng(0).standard_normal((40, 60))
-    check_answers(DeviceDense(on_gpu(A)[::2, ::3]), A[::2, ::3], close=1e-11)
 
 
 class OfAnotherLibrary:
@@ -70,13 +63,13 @@ def test_other_libraries_come_by_dlpack(monkeypatch):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_problem_of_the_table(interpreted, name):
+def test_every_problem_of_the_table(name):
     check_case(CASES[name], on_gpu, DTYPES[list(CASES).index(name) % 2], intercept=False)
 
 
 @pytest.mark.parametrize("form", ["csc", "csr"])
 @pytest.mark.parametrize("floor", [16 << 20, 3000])
-def test_sparse_matrices(interpreted, form, floor, monkeypatch):
+def test_sparse_matrices(form, floor, monkeypatch):
     """The second floor makes several pieces."""
     dtype = DTYPES[((form == "csr") + (floor == 3000)) % 2]
     monkeypatch.setattr(costs, "DEVICE_FLOOR", floor)
@@ -92,7 +85,7 @@ def test_sparse_matrices(interpreted, form, floor, monkeypatch):
     assert found.objective == pytest.approx(expected.objective, rel=1e-9)
 
 
-def test_nothing_is_copied_to_the_host(interpreted, monkeypatch):
+def test_nothing_is_copied_to_the_host(monkeypatch):
     """No block of X is ever fetched: only vectors of samples and columns, and products of the working set."""
     A = np.random.default_rng(0).standard_normal((300, 400))
     shapes, fetch = [], Gpu.fetch
@@ -108,19 +101,6 @@ def test_nothing_is_copied_to_the_host(interpreted, monkeypatch):
     assert problem.design.bytes_read <= 4 * problem.design.nbytes
     assert len(shapes) > 3
     assert not [shape for shape in shapes if len(shape) == 2 and 300 in shape and min(shape) > 2]
-
-
-def test_paths_and_parts_on_devices(interpreted):
-    data = make_data(40, 6)
-    parts = [open_design(on_gpu(data.X[:, :2])), open_design(on_gpu(data.X[:, 2:]))]
-    design = chunked(InTurn(parts), np.array([0, 40]), np.array([0, 2, 6]))
-    problems = (ascd.Problem(X, data.y, penalty=ascd.L1(1.0)) for X in (data.X, on_gpu(data.X), design))
-    expected, *found = (ascd.path(one, n_alphas=5, eps=0.05, tol=1e-10, intercept=True) for one in problems)
-    for path in found:
-        np.testing.assert_allclose(path.coefs, expected.coefs, atol=1e-6)
-    coefs, _, _ = ascd.logistic_path(on_gpu(data.X), on_gpu(data.labels), Cs=[0.1, 1.0], l1_ratio=1.0)
-    expected = ascd.logistic_path(data.X, data.labels, Cs=[0.1, 1.0], l1_ratio=1.0)[0]
-    np.testing.assert_allclose(coefs, expected, atol=1e-2)
 
 
 def test_where_arrays_are(monkeypatch):
@@ -147,3 +127,86 @@ NAN = np.where(np.eye(5) == 1.0, np.nan, 1.0)
 def test_what_is_refused(A, message):
     with pytest.raises((ValueError, TypeError), match=f"A must .*{message}"):
         ascd.Problem(on_gpu(A), np.arange(5.0))
+
+
+# --- Models of working sets on a device: products that stay there, short ones at first, and what comes to the host
+
+
+@pytest.mark.parametrize(("number", "name"), [*enumerate(name for name in CASES if "scaled" not in name)])
+def test_large_models_stay_there(number, name, monkeypatch):
+    """With room for their products, and without."""
+    room = (0.0, 1e9)[number % 2]
+    monkeypatch.setattr("ascd.solver.tuning.LARGEST_HOST_MODEL", 0)
+    monkeypatch.setattr("ascd.solver.tuning.LARGEST_FETCHED", 0)
+    monkeypatch.setattr("ascd.solver.tuning.GRAM_FLOOR", room)
+    monkeypatch.setattr(DeviceDense, "products_room", room)
+    check_case(CASES[name], on_gpu, np.float64, intercept=True)
+
+
+@pytest.mark.parametrize(("nearness", "fetched", "is_exact"), [(1.0, 0, False), (1e-3, 0, True), (1e-3, 99, False)])
+def test_products_become_exact_where_short_ones_do_not_do(compiled_sweeps, nearness, fetched, is_exact, monkeypatch):
+    """Pairs of columns that differ by less than short numbers tell; a gap that nothing but their difference closes."""
+    rng = np.random.default_rng(5)
+    half = rng.standard_normal((40, 8))
+    other = half + nearness * rng.standard_normal((40, 8))
+    A = np.stack([half, other], axis=2).reshape(40, 16)
+    b = half @ np.ones(8) + (other - half) @ np.linspace(1.0, 2.0, 8) / nearness + 0.1 * rng.standard_normal(40)
+    monkeypatch.setattr("ascd.solver.tuning.LARGEST_HOST_MODEL", 0)
+    monkeypatch.setattr("ascd.solver.tuning.LARGEST_FETCHED", fetched)  # the third model comes to the host
+    kept, make = [], DeviceDense.kept_products
+    monkeypatch.setattr(DeviceDense, "kept_products", lambda *given: kept.append(make(*given)) or kept[-1])
+    penalty = ascd.L1(1e-3)
+    found = ascd.solve(ascd.Problem(design_of(on_gpu(A)), b, penalty=penalty), tol=1e-8)
+    expected = ascd.solve(ascd.Problem(A, b, penalty=penalty), tol=1e-10)
+    assert found.converged
+    assert found.objective - expected.objective <= found.gap + 1e-9 * expected.zero_objective
+    assert kept[0].is_exact == is_exact
+
+
+def test_models_of_columns_that_have_much_in_common_come_to_the_host(monkeypatch):
+    """One eigenvalue is about n: proximal steps are so short that 1,000 of them lead nowhere."""
+    monkeypatch.setattr("ascd.solver.tuning.LARGEST_HOST_MODEL", 0)
+    asked, products = [], DeviceDense.products
+    monkeypatch.setattr(DeviceDense, "products", lambda *given: asked.append(1) or products(*given))
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((60, 1)) + rng.standard_normal((60, 40)) / 10.0
+    b = A[:, :5] @ rng.standard_normal(5) + 0.1 * rng.standard_normal(60)
+    penalty = ascd.L1(1e-3 * np.abs(A.T @ b).max())
+    found = ascd.solve(ascd.Problem(design_of(on_gpu(A)), b, penalty=penalty), tol=1e-10)
+    assert asked
+    assert found.converged
+    expected = ascd.solve(ascd.Problem(A, b, penalty=penalty), tol=1e-12)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize(("host", "call"), [(0, 1), (0, 5), (600, 2)])
+def test_ctrl_c_inside_a_model_states_the_point_that_is_returned(host, call, monkeypatch):
+    """From a start where F is lower without the penalty: an image of the start would promise too much."""
+    monkeypatch.setattr("ascd.solver.tuning.LARGEST_HOST_MODEL", host)
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((40, 30))
+    b = A[:, :6].sum(axis=1) + rng.standard_normal(40)
+    start = ascd.solve(ascd.Problem(A, b, penalty=ascd.L1(0.1))).x
+    calls = []
+
+    def interrupting(function):
+        def called(*given):
+            calls.append(1)
+            found = function(*given)
+            if len(calls) == call:
+                raise KeyboardInterrupt
+            return found
+
+        return called
+
+    name = "ascd.solver.device.largest_violation" if host == 0 else "ascd.solver.models.sweep_gram"
+    module, _, function = name.rpartition(".")
+    monkeypatch.setattr(name, interrupting(getattr(sys.modules[module], function)))
+    problem = ascd.Problem(design_of(on_gpu(A)), b, penalty=ascd.L1(20.0))
+    found = ascd.solve(problem, x0=start, tol=1e-12)
+    on_host = ascd.Problem(A, b, penalty=ascd.L1(20.0))
+    assert found.objective == pytest.approx(on_host.objective(found.x), rel=1e-12)
+    if len(calls) >= call:
+        assert str(found.status) == "interrupted"
+    assert found.objective <= on_host.objective(start) * (1.0 + 1e-12)
+    assert found.objective - ascd.solve(on_host, tol=1e-12).objective <= found.gap * (1.0 + 1e-9) + 1e-9

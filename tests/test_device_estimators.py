@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cupy_stand_in import DEVICE, on_gpu
+from cupy_stand_in import on_gpu
 from device_checks import check_estimator
 from estimators import EVERY, make_data, target_of
 
@@ -30,34 +30,12 @@ def test_fitted_there_and_used_here():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", EVERY)
-def test_every_estimator(plain_but_huber, name, dtype):
+def test_every_estimator(compiled_huber, name, dtype):
     data = make_data(30, 4)
     check_estimator(EVERY[name], on_gpu, to_host, dtype, (data.X, target_of(name, data), data.weight))
-
-
-@pytest.mark.parametrize("model", [
-    ours.MultiTaskLasso(0.1, tol=1e-10), ours.GroupLasso(0.1, groups=2, tol=1e-10),
-    ours.LogisticRegression(C=1.0, l1_ratio=1.0, tol=1e-10), ours.Lasso(0.05, standardize=True, tol=1e-10),
-    ours.LinearSVC(fit_intercept=False, tol=1e-10), ours.MultiTaskLassoCV(alphas=3, cv=2),
-])  # fmt: skip
-def test_several_outputs_and_other_options(interpreted, model):
-    data = make_data(40, 6)
-    y = np.stack([data.y, -data.y], axis=1) if "MultiTask" in type(model).__name__ else data.y
-    y = np.arange(40) % 3 if isinstance(model, ours.LogisticRegression) else y
-    y = data.labels if isinstance(model, ours.LinearSVC) else y
-    expected = model.fit(data.X, y).coef_
-    found = model.fit(on_gpu(data.X), on_gpu(y))
-    assert found.coef_.device == DEVICE
-    np.testing.assert_allclose(to_host(found.coef_), expected, rtol=1e-4, atol=1e-4)
-    assert np.isfinite(found.score(on_gpu(data.X), on_gpu(y)))
 
 
 def test_duals_of_vector_machines_are_refused():
     data = make_data(40, 6)
     with pytest.raises(ValueError, match="must be in memory"):
         ours.LinearSVC(loss="hinge").fit(on_gpu(data.X), data.labels)
-
-
-def test_another_number_of_samples_is_named():
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        ours.Lasso().fit(on_gpu(np.ones((5, 4))), np.arange(4.0))

@@ -11,7 +11,6 @@ from test_chunked import cut
 
 import ascd
 
-pytestmark = pytest.mark.usefixtures("interpreted")
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 8)) * (RNG.random((40, 8)) < 0.7)
 SIGNAL = X[:, 0] - 2.0 * X[:, 3] + 0.3 * RNG.standard_normal(40)

@@ -10,7 +10,6 @@ from user_parts.my_penalties import Threshold
 
 import ascd
 
-pytestmark = pytest.mark.usefixtures("plain_python")
 RNG = np.random.default_rng(0)
 A = RNG.standard_normal((30, 5)) + 0.3
 SIGNAL = A[:, 0] - A[:, 3] + 2.0 + 0.3 * RNG.standard_normal(30)
@@ -41,14 +40,6 @@ def test_every_penalty(name):
 @pytest.mark.parametrize("rule", ["cyclic", "uniform", "steepest", "ascd", "u-ascd", "a-ascd"])
 def test_every_rule(rule):
     agree(ascd.Problem(A, SIGNAL, penalty=ascd.L1(2.0)), rule=rule)
-
-
-def test_starts_callbacks_and_offsets():
-    seen = []
-    problem = ascd.Problem(A, SIGNAL, penalty=ascd.L1(2.0), offset=np.arange(30.0) / 30.0)
-    found = agree(problem, x0=np.ones(5), callback=lambda snapshot: seen.append(snapshot.x.shape))
-    assert set(seen) == {(5,)}
-    assert found.gap <= 1e-6 * problem.objective(np.zeros(5))
 
 
 def test_what_has_no_intercept_is_named():

@@ -17,8 +17,6 @@ from ascd.engine.descent import count_violations
 from ascd.engine.rules.ascd import smallest_set_threshold
 from ascd.engine.steepness import as_steepness
 
-pytestmark = pytest.mark.usefixtures("interpreted")
-
 
 def contains(problem, x, estimate, radius):
     gradient = problem.gradient(x)

@@ -10,7 +10,6 @@ from estimators import MODELS, form, make_data
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import PoissonRegressor as PeerOfCounts
 
 from ascd import estimators as ours
 
@@ -27,9 +26,10 @@ def fit_theirs(model, X, y, weight):
 
 @pytest.mark.parametrize("how", FORMS)
 @pytest.mark.parametrize("name", MODELS)
-def test_the_objective_agrees_with_scikit_learn(name, how, monkeypatch):
-    """Every two of model, form of the data and weights meet; sparse data as plain Python, but for Huber's many runs."""
-    monkeypatch.setattr("ascd._core.jit.is_interpreted", how == "sparse" and "huber" not in name)
+def test_the_objective_agrees_with_scikit_learn(name, how, request):
+    """Every two of model, form of the data and weights meet; dense data, and Huber's many runs, are compiled."""
+    if how == "dense" or "huber" in name:
+        request.getfixturevalue("compiled")
     number = list(MODELS).index(name) + FORMS.index(how)
     model, weighted = MODELS[name], bool(number % 2)
     X = form(DATA.X, how)
@@ -50,7 +50,6 @@ def test_the_objective_agrees_with_scikit_learn(name, how, monkeypatch):
     assert found - certificate.gap <= expected * (1.0 + 1e-12)
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", ["Lasso", "ElasticNet", "Ridge"])
 def test_several_targets_are_fitted_as_one_after_the_other(name):
     Y = np.c_[DATA.y, -2.0 * DATA.y + 1.0, DATA.counts]
@@ -63,15 +62,6 @@ def test_several_targets_are_fitted_as_one_after_the_other(name):
         np.testing.assert_allclose(together.intercept_[k], alone.intercept_, atol=1e-6)
 
 
-@pytest.mark.usefixtures("interpreted")
-def test_probabilities_of_two_classes_are_scikit_learns():
-    model = MODELS["logistic"]
-    mine, theirs = clone(model.ours).fit(DATA.X, DATA.labels), fit_theirs(model.theirs, DATA.X, DATA.labels, None)
-    np.testing.assert_allclose(mine.predict_proba(DATA.X), theirs.predict_proba(DATA.X), atol=1e-5)
-    np.testing.assert_allclose(mine.predict_log_proba(DATA.X), np.log(mine.predict_proba(DATA.X)))
-    assert mine.score(DATA.X, DATA.labels) == theirs.score(DATA.X, DATA.labels)
-
-
 @pytest.mark.usefixtures("compiled")
 def test_huber_finds_scale_and_outliers():
     y = DATA.y.copy()
@@ -82,19 +72,6 @@ def test_huber_finds_scale_and_outliers():
     np.testing.assert_array_equal(mine.outliers_, theirs.outliers_)
 
 
-@pytest.mark.usefixtures("interpreted")
-def test_svm_with_an_l1_penalty_is_liblinears():
-    from sklearn.svm import LinearSVC
-
-    params = {"penalty": "l1", "C": 0.2}
-    mine = ours.LinearSVC(**params, tol=1e-10).fit(DATA.X, DATA.labels, sample_weight=DATA.weight)
-    theirs = LinearSVC(**params, dual=False, tol=1e-10, max_iter=100_000)
-    theirs = fit_theirs(theirs, DATA.X, DATA.labels, DATA.weight)
-    np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=1e-4)
-    np.testing.assert_allclose(mine.intercept_, theirs.intercept_, atol=1e-4)
-
-
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_penalty_weights_scale_the_features(fit_intercept):
     """A weight of 2 on a coefficient is the Lasso on a column of half the size."""
@@ -104,7 +81,6 @@ def test_penalty_weights_scale_the_features(fit_intercept):
     np.testing.assert_allclose(one.coef_, other.coef_ / weights, atol=1e-6)
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", ["Lasso", "ElasticNet", "Ridge", "HuberRegressor", "PoissonRegressor"])
 def test_bounds_hold_and_bind(name):
     X, target = DATA.X[:30, :6], (DATA.counts if name == "PoissonRegressor" else DATA.y)[:30]
@@ -115,7 +91,6 @@ def test_bounds_hold_and_bind(name):
     assert (model.coef_ == 0.2).any()
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("solver", ["cyclic", "a-ascd", {"rule": "steepest", "oracle": "exact", "steepness": "gs-r"}])
 def test_the_engines_rules_fit_the_same_model(solver):
     for weight in (None, DATA.weight):
@@ -126,7 +101,6 @@ def test_the_engines_rules_fit_the_same_model(solver):
         assert model.certificate_.tolerance == pytest.approx(reference.certificate_.tolerance, rel=1e-6)
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", ["logistic", "svm hinge", "huber", "nnls intercept"])
 def test_the_engine_fits_other_losses_too(name):
     model, X = MODELS[name], DATA.X[:30, :6]
@@ -136,16 +110,3 @@ def test_the_engine_fits_other_losses_too(name):
     s = np.ones(len(y))
     pair = [model.objective(fitted, X, y, s) for fitted in (first, second)]
     assert pair[0] == pytest.approx(pair[1], rel=1e-6)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_score_of_counts_is_that_of_scikit_learn(weighted):
-    weight = DATA.weight if weighted else None
-    model, peer = ours.PoissonRegressor().fit(DATA.X, DATA.counts), PeerOfCounts()
-    peer.fit(DATA.X, DATA.counts)
-    peer.coef_, peer.intercept_ = model.coef_, model.intercept_
-    assert model.score(DATA.X, DATA.counts, weight) == pytest.approx(peer.score(DATA.X, DATA.counts, weight), rel=1e-12)
-    far = 1e3 * DATA.X  # where exp(z) is 0, or beyond float64
-    assert model.score(far, DATA.counts, weight) == peer.score(far, DATA.counts, weight) == -np.inf
-    below = -1e4 * np.ones_like(DATA.X) * np.sign(model.coef_)
-    assert model.score(below, DATA.counts, weight) == pytest.approx(peer.score(below, DATA.counts, weight), rel=1e-12)

@@ -40,21 +40,13 @@ EVERY = [
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning", "ignore:The least populated class")
+@pytest.mark.usefixtures("compiled_huber")
 @parametrize_with_checks(EVERY)
-def test_scikit_learn_accepts_the_estimator(estimator, check, monkeypatch):
-    """Types of arrays that no other test compiles run as plain Python, but for Huber's hundreds of runs."""
-    monkeypatch.setattr("ascd._core.jit.is_interpreted", is_compiled_nowhere_else(estimator, check))
+def test_scikit_learn_accepts_the_estimator(estimator, check):
     with warnings.catch_warnings():
         if is_badly_rounded(estimator, check):
             warnings.simplefilter("ignore", ConvergenceWarning)
         check(estimator)
-
-
-def is_compiled_nowhere_else(estimator, check):
-    """To the compiler arrays of one row or column, and sparse ones, are types of their own."""
-    name = getattr(check, "func", check).__name__
-    is_sparse = "sparse" in name and "Huber" not in type(estimator).__name__
-    return is_sparse or name.endswith(("1sample", "1feature"))
 
 
 def is_badly_rounded(estimator, check):

@@ -17,7 +17,6 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from ascd import estimators as ours
-from ascd.estimators._folds import simplest_within_one_error
 from ascd.results.solution import Status
 
 DATA = make_data(60, 8)
@@ -58,10 +57,6 @@ def test_elastic_net_cv_chooses_the_ratio_too(positive):
     np.testing.assert_allclose(mine.alphas_, theirs.alphas_, rtol=1e-8)
     np.testing.assert_allclose(mine.mse_path_, theirs.mse_path_, rtol=1e-4)
     np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=1e-5)
-
-
-def test_the_one_error_choice_of_a_single_fold_is_the_best():
-    assert simplest_within_one_error(np.array([[2.0], [1.0], [3.0]]), best=1) == 1
 
 
 def test_folds_share_the_data(monkeypatch):
@@ -120,12 +115,6 @@ def test_of_equal_scores_the_smallest_c_is_taken_as_in_scikit_learn(refit):
     settings = {"Cs": [0.25, 1.0], "l1_ratios": (0.0, 1.0), "cv": 3, "refit": refit}
     model = ours.LogisticRegressionCV(**settings, scoring=lambda model, X, y: next(given)).fit(X, LABELS)
     assert (model.C_, model.l1_ratio_) == (0.25, 1.0)
-
-
-def test_a_fold_may_be_one_sample():
-    several, one = ([(np.arange(1, 60), place)] for place in ([0], 0))
-    errors = [ours.LassoCV(alphas=3, cv=cv).fit(X, Y).mse_path_ for cv in (several, one)]
-    np.testing.assert_array_equal(*errors)
 
 
 def test_logistic_cv_scores_by_what_was_asked_for():
@@ -214,22 +203,6 @@ def test_the_plot_shows_the_curve_and_the_path(make):
     assert again[0] is curve
 
 
-def test_progress_is_shown_on_request(monkeypatch):
-    from contextlib import contextmanager
-
-    from ascd.estimators import _folds
-
-    shown = []
-
-    @contextmanager
-    def bar(wanted, total):
-        yield lambda done, _: shown.append((wanted, total, done))
-
-    monkeypatch.setattr(_folds, "progress_bar", bar)
-    ours.LassoCV(alphas=3, cv=3, progress=True).fit(X, Y)
-    assert shown == [(True, 3, 1), (True, 3, 2), (True, 3, 3)]
-
-
 WIDE = np.random.default_rng(0).standard_normal((60, 150))
 
 
@@ -248,20 +221,6 @@ def test_fits_of_folds_that_miss_the_tolerance_are_told_once_and_counted(make, n
     gap, tolerance = (float(re.search(rf"{word} (\S+) ", message).group(1)) for word in ("gap of", "tolerance is"))
     assert tolerance == pytest.approx(1e-13 * 0.5 * np.var(y), rel=0.5)
     assert gap > tolerance
-
-
-@pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("solver", ["cyclic", {"rule": "ascd", "oracle": "norm"}])
-def test_the_engine_fits_the_folds_too(solver):
-    few, y, labels = X[:30, :5], Y[:30], LABELS[:30]
-    mine, engine = (ours.LassoCV(alphas=3, eps=0.1, cv=2, tol=1e-9, solver=one).fit(few, y) for one in ("auto", solver))
-    np.testing.assert_allclose(engine.mse_path_, mine.mse_path_, rtol=1e-3)
-    np.testing.assert_allclose(engine.coef_, mine.coef_, atol=1e-3)
-    mine, engine = (
-        ours.LogisticRegressionCV(Cs=[0.1, 1.0], cv=2, tol=1e-7, solver=one).fit(few, labels)
-        for one in ("auto", solver)
-    )
-    np.testing.assert_allclose(engine.coefs_paths_, mine.coefs_paths_, atol=1e-2)
 
 
 @pytest.mark.parametrize("model", [ours.LassoCV(alphas=3, cv=2), ours.GroupLassoCV(alphas=3, cv=2, groups=2)])

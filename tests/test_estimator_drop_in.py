@@ -192,13 +192,6 @@ def test_no_iteration_allowed_ends_at_the_start_with_a_warning(make):
         make(max_iter=-1).fit(X, y)
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_an_unknown_parameter_is_told_of_the_class_that_was_written(name):
-    make = getattr(ours, name)
-    with pytest.raises(TypeError, match=rf"^{name}\.__init__\(\) got an unexpected keyword argument 'n_alphas'"):
-        make(n_alphas=3)
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -86,14 +86,6 @@ def test_sample_weights_are_routed(name):
     assert not np.allclose(ignoring[-1].coef_, plain.coef_, rtol=1e-6)
 
 
-def test_weights_that_the_scorer_does_not_take_are_an_error():
-    with sklearn.config_context(enable_metadata_routing=True):
-        scorer = get_scorer("accuracy").set_score_request(sample_weight=False)
-        model = ours.LogisticRegressionCV(Cs=[1.0], cv=2, scoring=scorer).fit(X, LABELS)
-        with pytest.raises(TypeError, match=r"got unexpected argument\(s\) {'sample_weight'}"):
-            model.score(X, LABELS, sample_weight=DATA.weight)
-
-
 def test_groups_are_routed_to_the_splitter():
     groups = np.arange(len(Y)) % 4
     with sklearn.config_context(enable_metadata_routing=True):
@@ -101,18 +93,6 @@ def test_groups_are_routed_to_the_splitter():
     assert model.mse_path_.shape == (5, 4)
     with pytest.raises(ValueError, match="groups"):
         ours.LassoCV(cv=GroupKFold(4)).fit(X, Y, groups=groups)
-
-
-@pytest.mark.parametrize("make", [ours.Lasso, ours.NNLS, ours.HuberRegressor, ours.LogisticRegression])
-def test_a_warm_start_begins_where_the_last_fit_ended(make):
-    y = LABELS if make is ours.LogisticRegression else Y
-    model = make(warm_start=True, tol=1e-8).fit(X, y)
-    first, cold = model.coef_.copy(), model.n_iter_
-    model.fit(X, y)
-    assert np.max(model.n_iter_) <= max(1, np.max(cold))
-    np.testing.assert_allclose(model.coef_, first, atol=1e-3)
-    with pytest.raises(ValueError, match=r"coef_ has the shape .* warm_start=True .* 5 coefficients are needed"):
-        model.fit(X[:, :5], y)
 
 
 def test_data_in_the_solvers_layout_are_not_copied_nor_changed():
@@ -128,25 +108,6 @@ def test_data_in_the_solvers_layout_are_not_copied_nor_changed():
     assert np.shares_memory(model._read(rows, LABELS, None).X.matrix, rows)
 
 
-@pytest.mark.parametrize("form", ["list", "int", "read-only", "memory map", "int64 indices", "coo", "csr matrix"])
-def test_data_are_taken_as_they_come(form, tmp_path):
-    whole = np.round(3.0 * X)
-    expected = ours.Lasso(0.1, tol=1e-10).fit(whole, Y).coef_
-    if form == "read-only":
-        data = whole.copy()
-        data.setflags(write=False)
-    elif form == "memory map":
-        np.save(tmp_path / "X.npy", np.asfortranarray(whole))
-        data = np.load(tmp_path / "X.npy", mmap_mode="r")
-    elif form == "int64 indices":
-        data = sparse.csr_array(whole)
-        data.indices, data.indptr = data.indices.astype(np.int64), data.indptr.astype(np.int64)
-    else:
-        makers = {"list": whole.tolist, "int": lambda: whole.astype(int), "coo": lambda: sparse.coo_array(whole)}
-        data = makers.get(form, lambda: sparse.csr_matrix(whole))()
-    np.testing.assert_allclose(ours.Lasso(0.1, tol=1e-10).fit(data, Y).coef_, expected, atol=1e-8)
-
-
 def test_the_certificate_of_several_problems_is_their_sum():
     three = np.c_[Y, 2.0 * Y, DATA.counts]
     model = ours.Lasso(0.1, tol=1e-8).fit(X, three)
@@ -156,17 +117,6 @@ def test_the_certificate_of_several_problems_is_their_sum():
     assert model.certificate_.status is Status.CONVERGED
 
 
-def test_sparse_coefficients():
-    model = ours.Lasso(0.5).fit(X, Y)
-    np.testing.assert_array_equal(model.sparse_coef_.toarray()[0], model.coef_)
-    classifier = ours.LogisticRegression(l1_ratio=1.0, C=0.1, warm_start=True).fit(X, LABELS)
-    dense = classifier.predict(X)
-    classifier.sparsify()
-    np.testing.assert_array_equal(classifier.predict(sparse.csr_array(X)), dense)
-    classifier.fit(X, LABELS)
-
-
-@pytest.mark.usefixtures("interpreted")
 def test_a_seed_decides_the_engines_runs():
     runs = [ours.Lasso(0.1, solver="uniform", random_state=seed).fit(X, Y) for seed in (1, 1, np.random.RandomState(1))]
     np.testing.assert_array_equal(runs[0].coef_, runs[1].coef_)

@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 from estimators import CROSS_VALIDATED, EVERY, make_data, target_of
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 
 import ascd
 from ascd._core.jit import Kernel
 from ascd.estimators import _solving
-from ascd.solver.svm import BoxDescent
 
 rng = np.random.default_rng(8)
 X, LABELS = rng.standard_normal((80, 12)), np.repeat([0, 1, 2, 3], 20)
@@ -43,7 +41,7 @@ def check_only_the_first_is_done(model, whole):
     assert model.certificate_.gap >= model.certificate_.objective - whole.certificate_.objective
 
 
-@pytest.mark.usefixtures("plain_but_huber")
+@pytest.mark.usefixtures("compiled_huber")
 @pytest.mark.parametrize("name", [*EVERY, "GroupLasso", "MultiTaskLasso"])
 def test_every_estimator_keeps_its_point_and_raises(name, monkeypatch):
     """The last run of the solver is interrupted: that of the cross-validation's fit to all samples, say."""
@@ -64,7 +62,6 @@ def test_every_estimator_keeps_its_point_and_raises(name, monkeypatch):
     assert (name in CROSS_VALIDATED) == hasattr(model, "cv")
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_ctrl_c_in_a_refinement_is_not_lost(monkeypatch):
     """The fit has converged already, and its coefficients are being made more precise."""
     data, calls, plain = make_data(30, 4), [], _solving.solve
@@ -78,20 +75,6 @@ def test_ctrl_c_in_a_refinement_is_not_lost(monkeypatch):
     monkeypatch.setattr(_solving, "solve", run)
     model = interrupted_fit(ascd.LogisticRegression(C=1e-5, tol=1e-4), data.X, data.labels)
     assert model.certificate_.converged
-
-
-@pytest.mark.usefixtures("interpreted")
-def test_a_search_ends_with_the_first_fit_that_is_interrupted(monkeypatch):
-    data, calls, plain = make_data(30, 4), [], _solving.solve
-
-    def run(*arguments, **options):
-        calls.append(1)
-        return replace(plain(*arguments, **options), status=ascd.Status.INTERRUPTED)
-
-    monkeypatch.setattr(_solving, "solve", run)
-    with pytest.raises(KeyboardInterrupt):
-        GridSearchCV(ascd.Lasso(), {"alpha": [0.1, 1.0]}, cv=3).fit(data.X, data.y)
-    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("which", SEVERAL)
@@ -112,22 +95,6 @@ def test_ctrl_c_in_the_second_of_several_problems(which, monkeypatch):
     first, second, *others = asked.values()
     assert first == second > 0
     assert others == [0, 0]
-
-
-def test_ctrl_c_in_the_second_class_of_a_dual(monkeypatch):
-    model, sweep, begun = ascd.LinearSVC(loss="hinge", C=0.1, tol=1e-10), BoxDescent._sweep, []
-    whole = clone(model).fit(X, LABELS)
-
-    def interrupted(self, *arguments):
-        if not any(one is self for one in begun):
-            begun.append(self)
-        if len(begun) > 1:
-            raise KeyboardInterrupt
-        return sweep(self, *arguments)
-
-    monkeypatch.setattr(BoxDescent, "_sweep", interrupted)
-    check_only_the_first_is_done(interrupted_fit(model, X, LABELS), whole)
-    assert len(begun) == 2
 
 
 def twice(values):

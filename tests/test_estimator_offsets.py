@@ -15,12 +15,6 @@ from sklearn.model_selection import KFold, cross_val_score
 import ascd
 
 
-@pytest.fixture(autouse=True)
-def compiled_as_elsewhere(request, monkeypatch):
-    """What would have kernels of its own runs as plain Python; other tests compile what the rest needs."""
-    monkeypatch.setattr("ascd._core.jit.is_interpreted", "offset" in request.node.name)
-
-
 def offset_of(seed=1):
     return np.random.default_rng(seed).normal(0.0, 1.0, N)
 
@@ -90,14 +84,6 @@ def test_cross_validation_fits_and_scores_with_the_offset(stored):
     assert found.score(stored(X), y, offset=known) == pytest.approx(truth, rel=1e-4)
 
 
-def test_paths_take_offsets():
-    X, y, _ = data()
-    X, y, known = X / SCALES - 3.0, labels(y), offset_of()
-    coefs, _, _ = ascd.logistic_path(X, y, Cs=[0.1, 1.0], l1_ratio=1.0, offset=known, tol=1e-10)
-    model = ascd.LogisticRegression(C=1.0, l1_ratio=1.0, tol=1e-10).fit(X, y, offset=known)
-    assert coefs[1] == pytest.approx([*model.coef_[0], *model.intercept_], rel=1e-4, abs=1e-6)
-
-
 def test_offsets_are_routed():
     X, y, _ = data()
     X, y, known = X / SCALES - 3.0, counts(y), offset_of()
@@ -109,16 +95,6 @@ def test_offsets_are_routed():
         for a, b in KFold(3).split(X)
     ]
     assert routed == pytest.approx(by_hand)
-
-
-def test_float32_fits_with_an_offset_are_certified_as_they_are():
-    X, y, _ = data()
-    X, y, known = (X / SCALES - 3.0).astype(np.float32), labels(y), offset_of()
-    model = ascd.LogisticRegression(C=0.5).fit(X, y, offset=known)
-    assert model.coef_.dtype == np.float32
-    exact = ascd.LogisticRegression(C=0.5, tol=1e-12).fit(X.astype(float), y, offset=known)
-    excess = model.certificate_.objective - exact.certificate_.objective
-    assert -1e-12 <= excess <= model.certificate_.gap
 
 
 @pytest.mark.parametrize(
@@ -136,12 +112,3 @@ def test_wrong_offsets_are_named(offset, said):
         ascd.PoissonRegressor().fit(X, counts(y), offset=offset)
     with pytest.raises((ValueError, TypeError), match=said):
         ascd.LogisticRegression().fit(X, labels(y), offset=offset)
-
-
-def test_an_offset_is_for_two_classes():
-    X, y, _ = data()
-    three = np.digitize(y, np.quantile(y, [0.3, 0.6]))
-    with pytest.raises(ValueError, match="offset must be None unless there are two classes; there are 3"):
-        ascd.LogisticRegression().fit(X, three, offset=np.zeros(N))
-    with pytest.raises(ValueError, match="offset must be None where there are more than two classes; got 3"):
-        ascd.LogisticRegression().fit(X, three).decision_function(X, offset=np.zeros(N))

@@ -6,14 +6,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-import sklearn.svm
 from estimators import make_data
 from scipy import optimize, sparse
 
-import ascd
 from ascd.estimators import LinearSVC
-
-pytestmark = pytest.mark.usefixtures("interpreted")
 
 DATA = make_data(60, 8)
 X, LABELS, SIGNS = DATA.X, DATA.labels, np.where(DATA.labels > 0, 1.0, -1.0)
@@ -152,17 +148,6 @@ def test_an_l1_penalty_takes_weights_and_bounds_too():
     assert not LinearSVC(penalty="l1", C=0.2, penalty_weights=1e6 * WEIGHTS).fit(X, LABELS).coef_.any()
 
 
-def test_clipped_is_the_conjugate_of_a_square_between_bounds():
-    loss, grid = ascd.svm.Clipped(np.array([-1.0, 0.0]), np.array([2.0, np.inf])), np.linspace(-1.0, 2.0, 3001)
-    for z in (-4.0, -0.5, 0.7, 5.0):
-        assert loss.value(0.0, z) == pytest.approx(np.max(z * grid - 0.5 * grid**2), abs=1e-6)
-        slope = (loss.value(0.0, z + 1e-6) - loss.value(0.0, z - 1e-6)) / 2e-6
-        assert loss.derivative(0.0, z) == pytest.approx(slope, abs=1e-6)
-    assert loss.conjugate(1.0, 3.0) == 4.5
-    assert loss.conjugate(1.0, -0.1) == np.inf
-    assert loss.curvature(1.0, -0.1) == 0.0
-
-
 @pytest.mark.parametrize(("strength", "storage", "fit_intercept"), [
     (0.01, np.asarray, False), (0.01, sparse.csr_array, True), (1.0, np.asarray, True), (1.0, sparse.csr_array, False),
     (100.0, np.asarray, True), (100.0, sparse.csr_array, False),
@@ -178,37 +163,3 @@ def test_many_samples_have_the_same_answer_by_either_solver(strength, storage, f
     first, second = (model.certificate_ for model in models)
     assert abs(first.objective - second.objective) <= first.gap + second.gap
     np.testing.assert_allclose(models[0].coef_, models[1].coef_, atol=2e-3 * np.abs(models[1].coef_).max())
-
-
-def test_the_production_solver_goes_on_where_the_one_for_boxes_ends(monkeypatch):
-    monkeypatch.setattr("ascd.solver.tuning.FEW_IN_BOX", 10)
-    whole = LinearSVC(loss="hinge", C=10.0, tol=1e-10).fit(X, LABELS).certificate_
-    monkeypatch.setattr("ascd.solver.tuning.MOST_IDLE_ROUNDS", 1)
-    monkeypatch.setattr("ascd.solver.tuning.SWEEPS_A_ROUND", 1)
-    monkeypatch.setattr("ascd.solver.tuning.ROUND_LENGTH", 0.0)
-    broken = LinearSVC(loss="hinge", C=10.0, tol=1e-10).fit(X, LABELS).certificate_
-    assert whole.converged
-    assert broken.converged
-    assert broken.objective == pytest.approx(whole.objective, abs=broken.gap + whole.gap)
-
-
-def test_coefficients_keep_to_bounds_that_weights_round(monkeypatch):
-    """The dual knows ω·(bound) alone, and that over ω is beyond the bound by its last digit for many ω."""
-    monkeypatch.setattr("ascd._core.jit.is_interpreted", True)
-    weights = np.random.default_rng(0).random(20) + 0.01
-    X = np.array([[1.0], [-1.0]]) * np.linspace(0.5, 1.5, 20)
-    model = LinearSVC(loss="hinge", C=1e6, fit_intercept=False, penalty_weights=weights, bounds=(-0.0018, 0.0018))
-    coef = model.fit(X, [1, -1]).coef_
-    assert model.certificate_.converged
-    assert np.abs(coef).max() == 0.0018
-
-
-@pytest.mark.parametrize("y", [LABELS, np.arange(60) % 3], ids=["two classes", "three classes"])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_without_an_intercept_it_is_zero_as_in_scikit_learn(loss, y):
-    how = {"loss": loss, "fit_intercept": False, "max_iter": 100_000, "random_state": 0}
-    model, theirs = (make(**how).fit(X, y) for make in (LinearSVC, sklearn.svm.LinearSVC))
-    assert model.intercept_ == theirs.intercept_ == 0.0
-    assert isinstance(model.intercept_, float)
-    assert model.decision_function(X).shape == theirs.decision_function(X).shape
-    assert type(model.certificate_.gap) is float

@@ -56,9 +56,3 @@ def test_what_cannot_be_is_named(fit, words):
 def test_scores_that_nothing_can_be_chosen_by_are_named(how, words):
     with pytest.raises(ValueError, match=words):
         ascd.LogisticRegressionCV(Cs=[0.1, 1.0], **how).fit(X, LABELS)
-
-
-def test_what_scikit_learn_takes_is_taken():
-    huber, same = (ascd.HuberRegressor(epsilon=epsilon).fit(X, Y) for epsilon in (True, 1.0))
-    np.testing.assert_array_equal(huber.coef_, same.coef_)
-    np.testing.assert_array_equal(ascd.lasso_path(X, Y, alphas=None)[0], ascd.lasso_path(X, Y)[0])

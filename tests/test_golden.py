@@ -14,7 +14,7 @@ SLACK = {"solve": 1, "minimize": 0}
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("master", golden.MASTERS)
-def test_nothing_has_changed(master, name, interpreted, long_way):
+def test_nothing_has_changed(master, name, long_way):
     new = golden.MASTERS[master](CASES[name])
     assert list(golden.differences(golden.stored(master)[name], new, CASES[name].n, SLACK[master])) == []
 

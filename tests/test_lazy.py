@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache
 
 import numpy as np
 import pytest
 import reference as ref
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from lockstep import assemble, score_tolerance
 from problems import CASES, Case
 from selection import bounds_of, check_draw, follows, redraws, regression, sparse_matrix, watch
 
 import ascd
 from ascd.engine.descent import descend
-from ascd.engine.rules.largest import Heap
-from ascd.engine.rules.scan import pick_at_least
 from ascd.engine.steepness import STEEPNESS
-from ascd.engine.tuning import CHILDREN, PICK_BLOCK
 
 pytestmark = pytest.mark.usefixtures("lazy_everywhere")
 
@@ -58,7 +52,7 @@ def rate_of(assembly):
 
 @pytest.mark.parametrize("steepness", STEEPNESS)
 @pytest.mark.parametrize("rule", ["u-ascd", "steepest"])
-def test_lazy_picks_are_the_scans(interpreted, rule, steepness):
+def test_lazy_picks_are_the_scans(rule, steepness):
     """As long as the largest and the next differ by more than rounding: at the minimum, and after two visits that
     move nothing, they do not.
     """
@@ -81,7 +75,7 @@ def test_lazy_picks_are_the_scans(interpreted, rule, steepness):
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 @pytest.mark.parametrize("steepness", STEEPNESS)
-def test_lazy_l_ascd_picks_as_the_scan_while_something_is_known(interpreted, steepness, loss):
+def test_lazy_l_ascd_picks_as_the_scan_while_something_is_known(steepness, loss):
     """As long as a lower bound is positive; after that any coordinate is as good as any other."""
     case, known = generic(STEEPNESS[steepness][2], loss), []
     lazy, scan = both(case, "l-ascd", steepness=steepness, step="fixed")
@@ -91,16 +85,8 @@ def test_lazy_l_ascd_picks_as_the_scan_while_something_is_known(interpreted, ste
     assert watch(lazy, first) == picks[:first]
 
 
-def test_lazy_l_ascd_is_uniform_where_nothing_is_known(interpreted):
-    lazy, scan = both(generic(False, "squared", FEW), "l-ascd", init="none")
-    for assembly in (lazy, scan):
-        watch(assembly, 3)
-        assert bounds_of(assembly.point)[0].max() == 0.0
-        assert follows(redraws(assembly, 2700), np.full(FEW, 1 / FEW))
-
-
 @pytest.mark.parametrize("steepness", STEEPNESS)
-def test_lazy_a_ascd_has_the_scans_set(interpreted, steepness):
+def test_lazy_a_ascd_has_the_scans_set(steepness):
     case = generic(STEEPNESS[steepness][2], "squared")
     lazy, scan = both(case, "a-ascd", steepness=steepness, step="fixed")
     sizes = []
@@ -114,7 +100,7 @@ def test_lazy_a_ascd_has_the_scans_set(interpreted, steepness):
 
 
 @pytest.mark.parametrize("steps", [0, 1, 6, 30])
-def test_lazy_a_ascd_is_uniform_on_its_set(interpreted, steps):
+def test_lazy_a_ascd_is_uniform_on_its_set(steps):
     """At first all are in it, and a draw from all takes its time: there for fewer kinds of data, and a few of them."""
     n = N if steps else FEW
     cases = generic(False, "squared", n), hard("duplicates"), hard("all equal", n)
@@ -127,7 +113,7 @@ def test_lazy_a_ascd_is_uniform_on_its_set(interpreted, steps):
         assert follows(redraws(lazy, 1300 if steps else 1000, seed=steps), active / active.sum())
 
 
-def test_lazy_u_ascd_first_visits_are_uniform(interpreted):
+def test_lazy_u_ascd_first_visits_are_uniform():
     """Every order of first visits is as likely as any other: checked for single visits and for pairs of them."""
     case, count = CASES["squared, wide, l1"], 1400  # of 9: two layers of a heap of which each has four below it
     problem = case.library("sparse")
@@ -177,7 +163,7 @@ COMPOSITE = ("gs-s", "gs-r", "gs-q", "gsl-s", "gsl-r", "gsl-q")
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("steepness", COMPOSITE)
-def test_lazy_picks_attain_the_scans_bounds(interpreted, kind, steepness):
+def test_lazy_picks_attain_the_scans_bounds(kind, steepness):
     """Every two of data, steepness and rule meet."""
     case, turn = hard(kind), KINDS.index(kind) + COMPOSITE.index(steepness)
     for rule in list(RULES)[turn % 2 :: 2]:
@@ -188,81 +174,7 @@ def test_lazy_picks_attain_the_scans_bounds(interpreted, kind, steepness):
             assert lazy.rule.active_count(lazy.point) == scan.rule.active_count(lazy.point)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_a_run_goes_on_where_nothing_is_left_to_move(interpreted, rule):
-    """λ above λ_max: every bound is 0, and every coordinate as good as any other."""
-    case = CASES["squared, wide, l1 above the maximum"]
-    for step in ("coordinate", "fixed"):
-        assembly, _ = both(case, rule, step=step)
-        found = assembly.descend(0, 40, descend.py_func)
-        assert found[:2] == (0.0, 1.0)
-        assert found[2] == (1 if rule == "steepest" else case.n)
-        assert not assembly.point.x.any()
-
-
-def test_what_is_at_its_minimum_for_certain_is_not_picked(interpreted):
-    """Without lower bounds, everything but the coordinates with upper bound 0 (look-ahead widens the intervals)."""
-    case = CASES["squared, sparse, l1, weights"]
-    radius = np.full(case.n, 1e9)
-    radius[::3] = 0.0  # known, and inside the penalty's kink
-    for rule in ("a-ascd", "ascd", "adaptive"):
-        assembly = assemble(case.library("sparse"), rule, "norm", init=(np.zeros(case.n), radius))
-        picks = redraws(assembly, 200, seed=5)
-        assert set(picks) == set(np.flatnonzero(radius)), rule
-
-
 # ------------------------------------------------------------------------------------- heap and sorting
-
-#: few values, so that many are equal, and all kinds that a bound can take
-KEYS = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e6, 1e6), st.just(math.inf))
-LISTS = st.lists(KEYS, min_size=1, max_size=40)
-CHANGES = st.lists(st.tuples(st.integers(0, 10**6), KEYS), max_size=40)
-
-
-def check_heap(heap):
-    assert np.array_equal(heap.order[heap.place], np.arange(heap.order.size))
-    assert np.array_equal(np.sort(heap.order), np.arange(heap.order.size))
-    child = np.arange(1, heap.key.size)
-    assert np.all(heap.key[(child - 1) // CHILDREN] >= heap.key[child])
-    assert heap.key[0] == heap.key.max()
-
-
-def arranged(keys):
-    heap = Heap.of(len(keys))
-    heap.key[:] = keys
-    heap.arrange()
-    return heap
-
-
-@settings(max_examples=100, deadline=None)
-@given(LISTS, CHANGES)
-def test_heap_keeps_its_order(keys, changes):
-    heap, keys = arranged(keys), np.array(keys)
-    check_heap(heap)
-    for j, value in changes:
-        j %= keys.size
-        keys[j] = value
-        heap.change_key(j, value)
-        check_heap(heap)
-        np.testing.assert_array_equal(heap.key, keys[heap.order])
 
 
 # ------------------------------------------------------------------------------------- uniform picks
-
-
-class Ticket:
-    """A generator that draws one given number."""
-
-    def __init__(self, number):
-        self.number = number
-
-    def random(self):
-        return self.number
-
-
-@pytest.mark.parametrize("size", [1, PICK_BLOCK, PICK_BLOCK + 1, 3 * PICK_BLOCK + 7])
-def test_every_member_has_the_same_chance(size):
-    values = np.random.default_rng(size).integers(0, 3, size).astype(float)
-    members = np.flatnonzero(values >= values.max())
-    tickets = (np.arange(members.size) + 0.5) / members.size
-    assert [pick_at_least(values, values.max(), Ticket(number)) for number in tickets] == members.tolist()

@@ -7,11 +7,10 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from forms import DENSE, FORMS, SPARSE, long_indices
+from forms import FORMS, SPARSE
 from matrix_answers import check_answers
 from solving import LOSSES, make_case
 
@@ -52,7 +51,6 @@ def check_problem(A, values=VALUES):
     return problem
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same_problem_and_is_left_alone(form):
     A = FORMS[form](VALUES)
@@ -67,20 +65,11 @@ def test_every_form_gives_the_same_problem_and_is_left_alone(form):
         assert all(np.shares_memory(*pair) for pair in zip(problem.parts.matrix, memory(A), strict=True))
 
 
-def test_all_forms_share_two_compiled_kernels():
-    for forms in (DENSE, SPARSE):
-        assert len({numba.typeof(open_design(form(VALUES)).matrix) for form in forms.values()}) == 1
-    A = long_indices(VALUES)
-    assert np.shares_memory(open_design(A).matrix.data, A.data)
-
-
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("make", [np.asarray, sp.csc_array, sp.csr_array])
 def test_bool_is_zero_and_one(make):
     check_problem(make(VALUES > 0), (VALUES > 0).astype(float))
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_a_matrix_too_large_for_short_indices_gives_the_same_answers(monkeypatch):
     A = sp.csc_array(sp.random(D, 60, density=0.4, random_state=0))
     short = ascd.Problem(A, TARGET, penalty=ascd.L1(0.5))
@@ -92,21 +81,7 @@ def test_a_matrix_too_large_for_short_indices_gives_the_same_answers(monkeypatch
     assert all(one.converged and one.objective == pytest.approx(found[-1].objective, rel=1e-7) for one in found)
 
 
-@pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("mode", ["r", "c"])
-def test_a_memory_map_is_used_in_place(tmp_path, mode):
-    path = tmp_path / "A.npy"
-    np.save(path, np.asfortranarray(VALUES, dtype=np.float64))
-    on_disk = path.read_bytes()
-    A = np.load(path, mmap_mode=mode)
-    problem = check_problem(A)
-    assert np.shares_memory(problem.parts.matrix.values, A)
-    del A
-    check_problem(problem.parts.matrix.values)  # the problem keeps the map alive
-    assert path.read_bytes() == on_disk
-
-
-def test_targets_weights_and_start_are_left_alone(interpreted):
+def test_targets_weights_and_start_are_left_alone():
     weights, start = np.linspace(0.0, 2.0, D), X.copy()
     kept = [array.copy() for array in (TARGET, weights, start)]
     problem = ascd.Problem(VALUES, TARGET, penalty=ascd.L1(0.5), sample_weight=weights)
@@ -122,7 +97,6 @@ STORAGES = {
 WEIGHT, VECTOR = np.linspace(0.0, 2.0, D), np.linspace(-1.0, 3.0, D)
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("loss", [ascd.Squared(), ascd.Huber(0.7)])
 def test_column_operations_equal_numpy(storage, loss):
@@ -145,7 +119,6 @@ def test_column_operations_equal_numpy(storage, loss):
         assert not out.any()
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("storage", STORAGES)
 def test_whole_matrix_operations_equal_numpy(storage):
     matrix, out = STORAGES[storage], np.full(D, np.nan)
@@ -195,10 +168,11 @@ def test_small_data_answer_as_numpy_does(make):
 
 @pytest.mark.usefixtures("everything_is_large")
 @pytest.mark.parametrize("form", IN_PLACE)
-def test_answers_equal_numpys_in_place(form, monkeypatch):
+def test_answers_equal_numpys_in_place(form, monkeypatch, request):
     """With threads and without, and where nothing can be cached."""
     monkeypatch.setattr("ascd._core.threads.WORTH_A_THREAD", 1e-9)
-    monkeypatch.setattr("ascd._core.jit.is_interpreted", form not in COMPILED)
+    if form in COMPILED:
+        request.getfixturevalue("compiled")
     given = IN_PLACE[form]
     design = open_design(given)
     kept = design.matrix[0] if design.matrix is not None else getattr(design, "values", getattr(design, "data", None))
@@ -212,7 +186,7 @@ def test_answers_equal_numpys_in_place(form, monkeypatch):
     check_answers(open_design(given), A, COLUMNS)
 
 
-@pytest.mark.usefixtures("everything_is_large", "interpreted")
+@pytest.mark.usefixtures("everything_is_large")
 @pytest.mark.parametrize("form", ["float32 columns", "int8 rows", "float32 sparse columns", "sparse rows"])
 def test_fits_are_those_of_float64_columns(form):
     """Solutions, paths, the engine, which copies rows, and estimators."""
@@ -235,7 +209,7 @@ def test_fits_are_those_of_float64_columns(form):
     ascd.LinearSVC(dual=True).fit(data, y)
 
 
-@pytest.mark.usefixtures("everything_is_large", "interpreted")
+@pytest.mark.usefixtures("everything_is_large")
 @pytest.mark.parametrize("form", ["rows", "sparse rows"])
 def test_cached_columns_are_not_read_again_and_what_is_not_finite_is_named(form):
     design = open_design(IN_PLACE[form])
@@ -326,7 +300,7 @@ class Own(Matrix):
         return Part(Dense(np.asfortranarray(self.A[:, columns[::-1]])), np.arange(columns.size)[::-1].copy())
 
 
-def test_three_methods_make_a_matrix(monkeypatch, interpreted):
+def test_three_methods_make_a_matrix(monkeypatch):
     check_answers(Own(A), A, COLUMNS)
     monkeypatch.setattr(costs, "BLOCK_BYTES", 3 * 8 * TALL)
     check_answers(Own(A), A, COLUMNS)
@@ -355,7 +329,7 @@ def test_a_matrix_is_a_subclass_that_writes_what_has_no_default():
 PENALTIES = ("l1", "none", "box", "elastic net, some free")
 
 
-@pytest.mark.usefixtures("interpreted", "long_way")
+@pytest.mark.usefixtures("long_way")
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_the_solver_calls_nothing_else(loss, penalty):
@@ -369,18 +343,6 @@ def test_the_solver_calls_nothing_else(loss, penalty):
     assert found.objective == pytest.approx(expected.objective, rel=1e-9)
     assert found.reads == expected.reads
     assert own.asked["dots"] >= case.A.shape[1]
-
-
-@pytest.mark.usefixtures("interpreted")
-def test_paths_and_sweeps_over_columns_keep_to_the_interface(monkeypatch):
-    monkeypatch.setattr("ascd.solver.tuning.GRAM_FLOOR", 0)
-    monkeypatch.setattr("ascd.solver.tuning.GRAM_SHARE", 0.0)
-    case = make_case("squared", "l1", True, seed=4)
-    own = Own(case.A)
-    expected = ascd.path(case.problem(), n_alphas=4, eps=0.1, intercept=True)
-    found = ascd.path(case.problem(own), n_alphas=4, eps=0.1, intercept=True)
-    np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-9)
-    assert own.asked["take"] > 0
 
 
 def test_the_solver_knows_no_storage():

@@ -92,21 +92,6 @@ def test_features_that_say_little(data):
     assert np.isfinite(model.coef_).all()
 
 
-def test_a_warm_start_and_float32():
-    model = ours.LogisticRegression(warm_start=True, l1_ratio=0.5, tol=1e-8).fit(X, Y)
-    assert model.fit(X, Y).certificate_.n_iter == 0
-    single = ours.LogisticRegression(tol=1e-4).fit(X.astype(np.float32), Y)
-    assert single.coef_.dtype == np.float32
-    assert single.certificate_.gap <= single.certificate_.tolerance
-    assert single.predict_proba(X.astype(np.float32)).shape == (150, 3)
-
-
-def test_penalty_weights_free_a_feature():
-    model = ours.LogisticRegression(C=1e-4, l1_ratio=1.0, penalty_weights=[1.0, 1.0, 0.0, 1.0]).fit(X, Y)
-    assert model.coef_[:, 2].any()
-    assert not model.coef_[:, [0, 1, 3]].any()
-
-
 def test_cross_validation_agrees_with_scikit_learn():
     shared = {"Cs": [0.01, 1.0, 100.0], "cv": KFold(3, shuffle=True, random_state=0), "scoring": "neg_log_loss"}
     mine = ours.LogisticRegressionCV(**shared, tol=1e-9).fit(X, Y)

@@ -13,7 +13,6 @@ from scipy import sparse
 import ascd
 from ascd.problem.losses import Shifted
 
-pytestmark = pytest.mark.usefixtures("plain_python")
 N, P = 30, 6
 LOSSES = {
     "squared": ascd.Squared(),
@@ -79,18 +78,6 @@ def test_the_conjugate_of_a_shifted_loss_is_its_supremum(name):
         assert shifted.conjugate(0.0, u) == pytest.approx(found, abs=1e-4)
         assert 0.0 <= shifted.divergence(0.0, z, u) <= 1e-12
         assert shifted.divergence(0.0, z + 0.1, u) > 0.0
-
-
-def test_replace_keeps_and_changes_the_offset():
-    A, b, offset = data("logistic")
-    problem = ascd.Problem(A, b, "logistic", ascd.L1(1.0), offset=offset)
-    x = np.full(P, 0.2)
-    flipped = problem.replace(b=-b)
-    assert flipped.objective(x) == ascd.Problem(A, -b, "logistic", ascd.L1(1.0), offset=offset).objective(x)
-    moved = problem.replace(offset=2.0 * offset)
-    assert moved.objective(x) == ascd.Problem(A, b, "logistic", ascd.L1(1.0), offset=2.0 * offset).objective(x)
-    assert problem.replace(offset=np.zeros(N)).objective(x) == ascd.Problem(A, b, "logistic", ascd.L1(1.0)).objective(x)
-    assert "loss=Logistic, penalty=L1, offset" in repr(problem)
 
 
 @pytest.mark.parametrize("rule", ["cyclic", "working-set", "a-ascd", "steepest"])

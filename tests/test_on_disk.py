@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 
 import numpy as np
 import pytest
 from matrix_answers import check_answers
-from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, converted, csv, libsvm, npy, parquet, zarr
+from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, converted, csv, libsvm, npy, parquet, write, write_parquet, zarr
 from pairs import in_pairs
 
 import ascd
@@ -217,12 +218,126 @@ def test_answers_are_numpys_in_any_order_of_columns(form, memory, order, reader_
     np.testing.assert_array_equal(source.fetch(columns).matrix.values, A[:, columns])
 
 
-@pytest.mark.parametrize("columns_allowed", [2, 5])
-def test_a_fit_takes_the_passes_of_a_plain_file(columns_allowed, reader_of, tmp_path):
-    memory = columns_allowed * 50 * 8.0 / costs.FILE_NEAR
-    readers = NpyReader(npy(tmp_path, "F")), reader_of("parquet")
-    for reader, scale in zip(readers, (3.0, 1.0), strict=True):
-        found = ascd.solve(ascd.Problem(FileMatrix(reader, memory), B, penalty=ascd.L1(scale)), tol=1e-8)
-        assert found.converged
-    plain, packed = (reader.bytes_read / stored(reader, EVERY) for reader in readers)
-    assert packed <= 1.1 * plain + 0.1
+# --- Data on a disk that are strange, damaged, or change while they are read: errors that name the file and the column
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("kind", [">f4", ">f8", "<f2", "g", "<i8", "?"])
+def test_numbers_of_any_kind_are_read_as_what_they_are(kind, order, tmp_path):
+    given = np.asarray(np.round(4.0 * A), order=order).astype(kind, order=order)
+    design = open_data(save(tmp_path, given)).as_design()
+    expected = given.astype(np.float64)
+    np.testing.assert_allclose(design.dots(COLUMNS, VECTOR), VECTOR @ expected[:, COLUMNS], atol=1e-12)
+    np.testing.assert_array_equal(as_block(design.take(COLUMNS), 50), expected[:, COLUMNS])
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("scale", [1e25, 1e-25])
+def test_squares_of_float32_rows_are_those_of_float64(scale, monkeypatch):
+    """float() of a float32 number is float32 in compiled code: squares overflow, and have seven digits."""
+    monkeypatch.setattr(costs, "SMALL_DATA", 0)
+    rows = np.ascontiguousarray(scale * A, dtype=np.float32)
+    found = ascd.Problem(rows, B).first.column_stats
+    np.testing.assert_allclose(found.square, (rows.astype(float) ** 2).sum(axis=0), rtol=1e-14)
+
+
+@pytest.mark.parametrize("order", ["F", "C"])
+def test_a_file_that_changes_while_it_is_read_is_an_error(order, tmp_path, monkeypatch):
+    path = npy(tmp_path, order)
+    data, problem = open_data(path), ascd.Problem(open_data(path), B, penalty=ascd.L1(0.1))
+    ascd.Lasso(0.1).fit(data, B)
+    later = path.stat().st_mtime_ns + 10**9
+    os.utime(path, ns=(later, later))
+    with pytest.raises(OSError, match="has changed since it was opened"):
+        ascd.Lasso(0.1).fit(data, B)
+    os.truncate(path, path.stat().st_size // 2)
+    with pytest.raises(OSError, match="has changed since it was opened"):
+        ascd.solve(problem, tol=1e-9)
+    with pytest.raises(ValueError, match=r"is not a complete .npy file of numbers"):
+        open_data(path)
+    path.unlink()
+    with pytest.raises(OSError, match="can no longer be read"):
+        data.as_design().check_finite()
+    state = data.reader.numbers.state
+    monkeypatch.setattr("ascd.io.opening.state_of", lambda _: state)  # it vanishes after it was looked at
+    with pytest.raises(OSError, match=r"npy is damaged, or can no longer be read: .*No such file"):
+        data.as_design().check_finite()
+
+
+def test_a_zarr_array_of_another_shape_is_an_error(tmp_path):
+    data = open_data(zarr(tmp_path))
+    zarr(tmp_path, dtype="f4")
+    with pytest.raises(OSError, match="has changed since it was opened"):
+        data.as_design().dots(np.arange(3), VECTOR)
+
+
+def test_sums_over_pieces_that_overflow_are_told_by_name(tmp_path):
+    """Each piece is finite, their sum is not; warnings are errors here."""
+    with pytest.raises(ValueError, match="A has columns whose squared norm overflows float64: rescale A"):
+        ascd.Problem(open_data(save(tmp_path, np.full((400, 300), 9e152)), memory="1MiB"), np.ones(400))
+
+
+@pytest.mark.parametrize("make", [parquet, zarr])
+def test_damaged_files_are_named(make, tmp_path):
+    path = make(tmp_path)
+    data = open_data(path, target="price" if make is parquet else None)
+    for one in (one for one in path.rglob("*") if one.is_file() and one.name not in ("zarr.json", ".zarray")):
+        state, content = one.stat(), one.read_bytes()
+        end = len(content) - 1500 if make is parquet else len(content)  # the description at its end stays
+        one.write_bytes(b"\xff" * end + content[end:])
+        os.utime(one, ns=(state.st_mtime_ns, state.st_mtime_ns))
+    with pytest.raises(OSError, match=r"is damaged, or can no longer be read: "):
+        ascd.Lasso(0.1).fit(data, B)
+
+
+def save(folder, array):
+    np.save(folder / "odd.npy", array)
+    return folder / "odd.npy"
+
+
+def two(folder, **columns):
+    """Two Parquet files, the second with these columns."""
+    first = write_parquet(folder / "0.parquet", a=B, b=B, c=B)
+    return [first, write_parquet(folder / "1.parquet", **columns)]
+
+
+BAD = [
+    (lambda f: open_data(f / "none.npy"), FileNotFoundError, "no such file or folder"),
+    (lambda f: open_data(csv(f)), ValueError, "cannot be read piece by piece.*ascd convert"),
+    (lambda f: open_data(npy(f), target="y"), ValueError, "target must be left out for"),
+    (lambda f: open_data(npy(f), without=["y"]), ValueError, "without must be left out for"),
+    (lambda f: open_data(npy(f), memory="3 apples"), ValueError, "memory must be at least 1 MiB.*'3 apples'"),
+    (lambda f: open_data(npy(f), memory=10), ValueError, "memory must be at least 1 MiB.*got 10"),
+    (lambda f: open_data([npy(f), npy(f, "F")]), ValueError, "list of Parquet files only"),
+    (lambda f: open_data([]), ValueError, "at least one file"),
+    (lambda f: open_data(save(f, np.empty((3, 0)))), ValueError, "is not a complete|3 rows and 0 features"),
+    (lambda f: open_data(parquet(f), target="prize"), ValueError, "target.*prize.*price"),
+    (lambda f: open_data(parquet(f), without=["prize"]), ValueError, "column.*prize.*price"),
+    (lambda f: open_data(two(f, a=B, c=B, b=B)), ValueError, r"1\.parquet has other columns.*, or the same in another"),
+    (lambda f: open_data(two(f, a=B, b=B)), ValueError, r"1\.parquet has other columns than .*0\.parquet"),
+    (lambda f: open_data(two(f, a=B, b=B, c=["x"] * 50)), TypeError, r"1\.parquet: column 'c' must hold numbers; it"),
+    (
+        lambda f: open_data(two(f, a=B, b=B, c=["x"] * 50), target="c"),
+        TypeError,
+        "the target 'c' has not the same type in all of",
+    ),
+    (lambda f: open_data(save(f, np.ones(3))), ValueError, "two-dimensional array of numbers; it is 1-dimensional"),
+    (lambda f: open_data(save(f, np.array([["a"]]))), ValueError, "two-dimensional array of numbers; it is 2-dim"),
+    (lambda f: open_data(save(f, np.array([[None]]))), ValueError, "is not a complete .npy file of numbers"),
+    (lambda f: open_data(write(f / "x.npy", "hello")), ValueError, "is not a complete .npy file"),
+    (lambda f: open_data(write(f / "x.parquet", "hello")), ValueError, "is not a Parquet file"),
+    (lambda f: open_data(write(f / "index.json", "{}").parent), ValueError, "is damaged: .* Run ascd convert again"),
+    (lambda f: open_data(f), ValueError, "cannot be read piece by piece: .* folders that `ascd convert` writes"),
+]
+
+
+@pytest.mark.parametrize(("make", "error", "words"), BAD)
+def test_wrong_input_is_named(make, error, words, tmp_path):
+    with pytest.raises(error, match=words):
+        make(tmp_path)
+
+
+def test_columns_are_left_out_and_the_target_is_no_feature(tmp_path):
+    data = open_data(parquet(tmp_path), target="price", without=["x0", "x3"])
+    assert data.feature_names == [f"x{j}" for j in range(12) if j not in (0, 3)]
+    np.testing.assert_array_equal(data.y, B)

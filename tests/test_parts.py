@@ -12,7 +12,7 @@ import ascd
 from ascd._core import threads
 from ascd.matrix import costs
 from ascd.matrix.columns import careful_sum
-from ascd.problem.dual import DualFit, InterceptFit, centred, dual_distance, fit_to
+from ascd.problem.dual import dual_distance
 from ascd.problem.terms import CoordinateTerms
 
 MANY = 40_000
@@ -24,22 +24,6 @@ def jobs(request, monkeypatch):
     monkeypatch.setattr(threads, "WORTH_A_THREAD", 1.0)
     with threads.use_threads(request.param):
         yield request.param
-
-
-@pytest.mark.parametrize("size", [0, 1, 100, threads.LISTED_A_PART, threads.LISTED_A_PART + 1, MANY])
-@pytest.mark.parametrize("every", [1, 3, 20_000])
-def test_lists_of_parts_are_joined(jobs, size, every):
-    wanted = np.arange(size) % every == 0
-
-    def list_wanted(listed, counts, start, stop):
-        for part in range(start, stop):
-            first = part * threads.LISTED_A_PART
-            found = first + np.flatnonzero(wanted[first : first + threads.LISTED_A_PART])
-            listed[first : first + found.size], counts[part] = found, found.size
-
-    listed = np.full(size, -1)
-    count = threads.share_list(1e9, listed, list_wanted)
-    assert listed[:count].tolist() == np.flatnonzero(wanted).tolist()
 
 
 @pytest.mark.parametrize("size", [0, 5, MANY])
@@ -60,20 +44,6 @@ def test_the_sum_does_not_depend_on_threads(monkeypatch):
         with threads.use_threads(jobs):
             found.append((*careful_sum(numbers), dual_distance(numbers, numbers[::-1].copy(), 0.3, np.abs(numbers))))
     assert len(set(found)) == 1
-
-
-def test_an_intercept_alone_is_fitted_as_any_column():
-    rng = np.random.default_rng(2)
-    curvature, gradient = rng.random(MANY) * (rng.random(MANY) < 0.5), rng.standard_normal(MANY)
-    design = ascd.Problem(np.ones((MANY, 1)), gradient).design
-    quick = fit_to(design, np.arange(0), True, curvature, 1.0, np.empty(0))
-    plain = DualFit(np.ones((MANY, 1)), np.sqrt(curvature), np.arange(1))
-    assert isinstance(quick, InterceptFit)
-    excess = np.array([gradient.sum()])
-    np.testing.assert_allclose(quick.moved(gradient, excess), plain.moved(gradient, excess), rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(quick.reach(excess)[0], plain.reach(excess)[0], rtol=1e-9)
-    assert np.all(np.abs(quick.moved(gradient, excess) - gradient) <= quick.reach(excess)[0])
-    assert abs(careful_sum(centred(quick.moved(gradient, excess), quick))[0]) <= 1e-15
 
 
 def test_coordinates_are_screened_and_measured_part_by_part(jobs):

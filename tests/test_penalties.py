@@ -14,8 +14,6 @@ from ascd import L1, L2, Box, Problem, solve
 from ascd.problem.penalties import as_penalty
 from ascd.problem.terms import NO_INDICES, gap_of_coordinates, largest_term
 
-pytestmark = pytest.mark.usefixtures("interpreted")
-
 N = 4
 POINTS = (-3.0, -1.0, -0.5, 0.0, 0.1, 0.25, 0.5, 1.5, 2.0, 4.0)
 GRID = np.unique(np.round(np.r_[np.linspace(-5.0, 5.0, 10_001), np.linspace(-200.0, 200.0, 40_001)], 9))
@@ -148,12 +146,6 @@ def test_weight_zero_leaves_the_coordinate_free(penalty):
     assert (free.cost_conjugate(0.0, 2), free.cost_conjugate(0.1, 2), free.dual_scale(0.1, 2)) == (0.0, math.inf, 0.0)
 
 
-def test_parameters_arrive_in_compiled_form():
-    penalty = ascd.L1L2(1, np.arange(N, dtype=np.float32), [1, 2, 3, 4], np.float32(0.5)).check(N)
-    assert [type(field) for field in penalty] == [float, np.ndarray, np.ndarray, float]
-    assert penalty.l2.dtype == penalty.weights.dtype == np.float64
-
-
 BAD = [
     (ascd.L1(-1.0), ValueError, ["L1 strength", "at least 0", "-1"]),
     (ascd.L1(math.nan), ValueError, ["L1 strength", "finite", "nan"]),
@@ -201,14 +193,6 @@ def test_a_piece_of_the_bounded_elastic_net_is_quadratic_and_ends_at_its_kinks_a
                 middle = np.clip([x - 0.01, x + 0.01], low, high)
                 slopes = [penalty.subgradient(float(z), j) for z in middle]
                 assert slopes[1][0] - slopes[0][1] == pytest.approx(curvature * (middle[1] - middle[0]), abs=1e-12)
-
-
-def test_a_scaled_bounded_elastic_net_keeps_its_bounds_and_linear_term():
-    penalty = ascd.BoundedL1L2(0.6, 0.4, 0.0, 2.0, W, C).check(N)
-    double = penalty.scaled(2.0)
-    for j in range(N):
-        assert double.cost(1.5, j) == pytest.approx(2.0 * penalty.cost(1.5, j) - 1.5 * C[j])
-        assert math.isinf(double.cost(2.5, j))
 
 
 # ----------------------------------------------------------- conjugates that were wrong once

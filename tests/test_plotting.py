@@ -12,7 +12,6 @@ from ascd.results.trace import Trace
 
 matplotlib = pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
 matplotlib.use("agg")
-pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 @pytest.fixture(autouse=True)
@@ -54,14 +53,6 @@ def test_runs_that_are_added_to_axes_have_colours_of_their_own_and_one_minimum(p
         np.testing.assert_array_equal(one.get_ydata(), other.get_ydata())
 
 
-def test_a_run_shorter_than_an_epoch_is_visible(problem):
-    trace = ascd.minimize(problem, rule="cyclic", max_iter=15, tol=0.0).trace
-    assert len(trace) == 2
-    (line,) = trace.plot().lines
-    assert np.isfinite(line.get_ydata()).all()
-    assert line.get_marker() == "o"
-
-
 @pytest.mark.parametrize("names", [None, [f"gene {j}" for j in range(40)]])
 def test_a_path_names_its_largest_coefficients(problem, names):
     found = ascd.path(problem, n_alphas=8, eps=0.1)
@@ -85,12 +76,3 @@ def test_what_cannot_be_drawn_is_named(problem):
         Trace().plot(label="mine")
     with pytest.raises(AttributeError, match=r"unknown column of a trace 'objectiv'. Did you mean 'objective'"):
         _ = Trace().objectiv
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("objectives", [(1.0, 1e308, np.inf), (np.inf, np.inf), (1e308, -1e308)])
-def test_runs_that_have_diverged_are_drawn_in_silence(objectives):
-    trace = Trace()
-    for t, objective in enumerate(objectives):
-        trace.add(iteration=t, objective=objective, active=1, reads=t, seconds=t)
-    assert plot_traces({7: trace}).lines[0].get_label() == "7"

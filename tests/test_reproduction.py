@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from contextlib import contextmanager
-from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,9 +15,7 @@ from ascd.reproduction.claims import HOLDS, NOT, PART, UNTESTED, judge_all
 from ascd.reproduction.datasets import load_text, text_source
 from ascd.reproduction.figures import panel_of
 from ascd.reproduction.reproduce import publish
-from ascd.results.solution import Status
 
-pytestmark = pytest.mark.usefixtures("interpreted")
 TINY = panels.Size(8, 10, 2, 2)
 
 
@@ -42,7 +38,7 @@ def tiny():
 
 
 @pytest.fixture(scope="module")
-def all_runs(tmp_path_factory, plain_python):
+def all_runs(tmp_path_factory):
     """A folder with the runs of all figures."""
     folder = tmp_path_factory.mktemp("all")
     with made_tiny():
@@ -111,20 +107,6 @@ def test_a_failing_job_leaves_no_file(tiny, tmp_path, monkeypatch):
         reproduce.gather(planned(["4"]), tmp_path, "quick")
 
 
-@pytest.mark.parametrize("name", ["minimize", "solve"])
-def test_an_interrupted_job_is_not_stored(tiny, tmp_path, monkeypatch, name):
-    whole = getattr(measurements, name)
-
-    def interrupted(*arguments, callback=None, **options):
-        return replace(whole(*arguments, **options), status=Status.INTERRUPTED, gap=1.0)
-
-    monkeypatch.setattr(measurements, name, interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        reproduce.conduct(planned(["2a"]), tmp_path, workers=1)
-    kind = {"minimize": "descent", "solve": "minimum"}[name]
-    assert not list(tmp_path.rglob(f"{kind}*.json"))
-
-
 def test_results_have_parameters_versions_and_seed_and_curves_are_means(done, tmp_path):
     results = results_of(["2a"], tmp_path)
     run = results["runs"][results["index"]["2a"]["ASCD"][1]]
@@ -154,15 +136,6 @@ def test_all_figures_claims_and_the_report_come_from_the_results_file(done, tmp_
     assert all(f'id="chart-{name}"' in page for name in panels.PANELS)
     assert all(claim.verdict in page for claim in made["claims"])
     assert made["claims_file"].read_text().count("\n| ") == 41
-
-
-def test_pictures_are_drawn_for_each_axis(done, tmp_path):
-    pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
-    results_of(["2a"], tmp_path)
-    made = publish(tmp_path / "results.json", tmp_path, pictures=True)
-    names = {path.name for path in made["figures"]}
-    assert names == {"figure-2.png", "figure-2.svg", "figure-2-reads.png", "figure-2-seconds.png"}
-    assert all(path.stat().st_size > 5000 for path in made["figures"])
 
 
 def test_the_theorems_hold_in_observed_runs(done, tmp_path):
@@ -205,32 +178,3 @@ def test_text_data_from_files_get_values_of_one_and_labels(tmp_path):
     (tmp_path / "one.svm").write_text("+1 1:0.5 3:2\n+1 2:1\n")
     with pytest.raises(ValueError, match="must have at least two labels"):
         load_text(str(tmp_path / "one.svm"))
-
-
-def test_text_that_cannot_be_fetched_is_named_with_alternatives(monkeypatch):
-    def offline(*arguments, **options):
-        raise OSError("no network")
-
-    monkeypatch.setattr("sklearn.datasets.fetch_rcv1", offline)
-    with pytest.raises(OSError, match=r"--data rcv1 could not be fetched \(no network\): give a file"):
-        load_text("rcv1")
-
-
-def test_rcv1_gets_libsvms_labels_and_values_of_one(monkeypatch):
-    topics = sparse.csr_matrix(np.array([[1, 0, 0, 0], [0, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0]]))
-    words = sparse.csr_matrix(np.array([[0.5, 0.0], [0.0, 2.0], [1.0, 1.0], [1.0, 0.0], [0.3, 0.4]]))
-    bunch = SimpleNamespace(data=words, target=topics, target_names=["CCAT", "ECAT", "GCAT", "MCAT"])
-    monkeypatch.setattr("sklearn.datasets.fetch_rcv1", lambda subset: bunch)
-    load_text.cache_clear()
-    A, y = load_text("rcv1")
-    load_text.cache_clear()
-    np.testing.assert_array_equal(A.toarray(), [[1, 0], [0, 1], [1, 1]])
-    np.testing.assert_array_equal(y, [1, -1, 1])
-
-
-@pytest.mark.parametrize("content", [b"{half", b"[1, 2]", b"\xff\xfe", b"{}"])
-def test_a_damaged_results_file_is_named(content, tmp_path):
-    path = tmp_path / "results.json"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"results\.json is not a results file of `ascd reproduce`, or damaged"):
-        reproduce.load(path)

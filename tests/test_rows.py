@@ -15,10 +15,8 @@ from ascd.matrix.chunked import InTurn, chunked
 from ascd.matrix.open import open_design
 from ascd.problem.certificate import certify_from_sums
 from ascd.problem.samples import gap_of_samples, gaps_of_samples
-from ascd.solver import tuning
-from ascd.solver.rows import SCALES, TRIAL_LENGTHS, Sums, Trial, rows_of, sums_over_rows
+from ascd.solver.rows import SCALES, TRIAL_LENGTHS, Trial, rows_of, sums_over_rows
 
-pytestmark = pytest.mark.usefixtures("plain_python")
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((90, 6))
 SIGNAL = X @ RNG.standard_normal(6) + RNG.standard_normal(90)
@@ -147,24 +145,6 @@ def test_where_sums_prove_nothing_the_gap_is_infinite():
     assert gap_from(problem, np.ones(6), 0.0, one_sided, True) == np.inf
 
 
-def test_sums_of_chunks_add_up():
-    problem = ascd.Problem(X, LABELS, "logistic", ascd.L1(1.0), offset=SIGNAL, sample_weight=np.arange(90.0))
-    x = RNG.standard_normal(6)
-    whole, parts = (sums_at(problem, in_parts(X, rows), x, 0.3, True) for rows in (1, 4))
-    for name in Sums._fields:
-        if name != "moments":
-            np.testing.assert_allclose(getattr(whole, name), getattr(parts, name), rtol=1e-10, err_msg=name)
-    np.testing.assert_allclose(whole.moments.products, parts.moments.products, rtol=1e-10, atol=1e-10)
-
-
-def test_a_start_is_evaluated_in_one_round_trip(compiled):
-    first = ascd.solve(stated(X, "logistic", 20), tol=1e-9, intercept=True)
-    problem = stated(in_parts(X), "logistic", 20)
-    found = ascd.solve(problem, tol=1e-6, x0=first.x, intercept=True, intercept0=first.intercept)
-    assert found.converged
-    assert problem.design.executor.questions == ["first", "apply"]
-
-
 def test_a_penalty_of_a_path_begins_where_the_last_one_ended():
     problem = ascd.Problem(in_parts(X), SIGNAL, penalty=ascd.L1(1.0))
     found = ascd.path(problem, n_alphas=6, eps=0.01, tol=1e-8, intercept=True, early_stop=False)
@@ -202,16 +182,6 @@ def test_limits(how, status, compiled):
     assert found.gap < np.inf
 
 
-def test_a_constant_column_is_put_where_the_rows_are():
-    fits = [ascd.LinearSVC(dual=False, tol=1e-10).fit(data, LABELS) for data in (in_parts(X), X)]
-    np.testing.assert_allclose(fits[0].coef_, fits[1].coef_, atol=1e-6)
-    design = in_parts(X)
-    wider = design.with_constant(2.0)
-    np.testing.assert_allclose(wider.dots(np.arange(7), SIGNAL), np.c_[X, np.full(90, 2.0)].T @ SIGNAL)
-    assert design.executor.questions == []
-    assert in_parts(X, 2, 2).with_constant(1.0) is None
-
-
 def test_columns_are_cached_with_their_products(compiled):
     """One round for each working set after the first."""
     rng = np.random.default_rng(5)
@@ -228,18 +198,6 @@ def test_columns_are_cached_with_their_products(compiled):
     assert 0 < problem.design.are_near(np.arange(400)).sum() < 100
 
 
-def test_losses_that_do_not_curve_at_the_start(compiled):
-    """All residuals are far beyond the threshold: there is no model."""
-    b = np.where(SIGNAL > 0.0, 1e6, -1e6)
-    found, expected = (
-        ascd.solve(ascd.Problem(A, b, ascd.Huber(0.001), ascd.L1(0.01)), tol=1e-6, intercept=True)
-        for A in (in_parts(X), X)
-    )
-    assert found.converged
-    assert str(found.status) == str(expected.status)
-    assert found.objective == pytest.approx(expected.objective, rel=1e-6)
-
-
 # ----------------------------------------------------------------------------- moments of some columns
 
 RNG = np.random.default_rng(1)
@@ -251,30 +209,6 @@ WIDE_LABELS = np.where(WIDE_SIGNAL + RNG.standard_normal(200) > 0.0, 1.0, -1.0)
 def logistic(A, share, labels=WIDE_LABELS):
     top = np.abs(WIDE[: labels.size].T @ (0.5 * labels)).max()
     return ascd.Problem(A, labels, "logistic", ascd.L1(float(top) / share))
-
-
-def test_moments_of_few_columns_travel(compiled):
-    problem = logistic(in_parts(WIDE), 3)
-    found = ascd.solve(problem, tol=1e-8, intercept=True)
-    expected = ascd.solve(logistic(WIDE, 3), tol=1e-10, intercept=True)
-    assert found.converged
-    np.testing.assert_allclose(found.x, expected.x, atol=1e-5)
-    executor = problem.design.executor
-    assert executor.questions == ["first", *["apply"] * (problem.design.rounds - 1)]
-    moving = np.count_nonzero(found.x)
-    room = moving + tuning.FEWEST_NEXT + int(tuning.NEXT_SHARE * moving)
-    assert max(max(sizes) for sizes in executor.moved[-2:]) <= max(room**2, 12 * 40) < 40**2
-
-
-def test_columns_that_were_left_out_join_when_they_must_move(monkeypatch, compiled):
-    monkeypatch.setattr(tuning, "FEWEST_NEXT", 0)
-    monkeypatch.setattr(tuning, "NEXT_SHARE", 0.0)
-    few, labels = WIDE[:50, :10], WIDE_LABELS[:50]
-    problem = logistic(in_parts(few), 30, labels)
-    found = ascd.path(problem, n_alphas=5, eps=0.03, tol=1e-8, intercept=True, early_stop=False)
-    expected = ascd.path(logistic(few, 30, labels), alphas=found.alphas, tol=1e-10, intercept=True)
-    np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-7)
-    assert set(problem.design.executor.questions) == {"first", "apply"}
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import pickle
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,8 +14,6 @@ from copies import OTHERS, ended
 import ascd
 from ascd import Status
 from ascd.engine import minimize as run
-
-pytestmark = pytest.mark.usefixtures("plain_python")
 
 LAM, N = 4.0, 10
 RNG = np.random.default_rng(5)
@@ -63,10 +59,6 @@ def test_the_iteration_limit_is_exact(max_iter):
     np.testing.assert_allclose(solution.x, x, rtol=1e-12, atol=1e-13)
 
 
-def test_tolerance_zero_never_stops_early():
-    assert ascd.minimize(problem(), rule="cyclic", tol=0.0, max_iter=3_000).n_iter == 3_000
-
-
 def test_the_time_limit():
     at_once = ascd.minimize(problem(), rule="cyclic", tol=0.0, max_time=0.0)
     assert (at_once.status, at_once.n_iter) == (Status.TIME_LIMIT, 0)
@@ -74,13 +66,6 @@ def test_the_time_limit():
     assert later.status is Status.TIME_LIMIT
     assert later.n_iter > 0
     assert 0.05 <= later.seconds < 5.0
-
-
-def test_an_optimal_start_beats_every_limit():
-    best = ascd.minimize(problem(), rule="cyclic", tol=1e-10).x
-    again = ascd.minimize(problem(), rule="cyclic", tol=1e-9, x0=best, max_time=0.0, max_iter=0)
-    assert (again.status, again.n_iter, again.reads) == (Status.CONVERGED, 0, N)
-    np.testing.assert_array_equal(again.x, best)
 
 
 def test_a_true_answer_of_the_callback_stops_the_run():
@@ -104,7 +89,7 @@ def test_ctrl_c_inside_the_callback_returns_the_point():
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber"])
-def test_ctrl_c_inside_the_compiled_loop_counts_the_steps_it_finished(loss, monkeypatch, interpreted):
+def test_ctrl_c_inside_the_compiled_loop_counts_the_steps_it_finished(loss, monkeypatch):
     descend, calls = run.descend, []
 
     def interrupted(*arguments):
@@ -156,7 +141,7 @@ class Leap(NamedTuple):
 
 @pytest.mark.parametrize("penalty", [ascd.L1(LAM), ascd.Zero(), ascd.L2(1.0), ascd.Box()])
 @pytest.mark.parametrize(("loss", "factor"), [("squared", 5.0), ("squared", math.nan), ("huber", math.nan)])
-def test_a_bad_step_diverges(loss, factor, penalty, interpreted):
+def test_a_bad_step_diverges(loss, factor, penalty):
     with np.errstate(all="ignore"):
         solution = ascd.minimize(ascd.Problem(A, B, loss, penalty), rule="cyclic", step=Leap(factor), max_iter=4000)
     assert solution.status is Status.DIVERGED
@@ -164,23 +149,6 @@ def test_a_bad_step_diverges(loss, factor, penalty, interpreted):
     assert solution.gap == math.inf
     assert solution.steepness > 1.0 if math.isfinite(factor) else solution.steepness == math.inf
     assert solution.n_iter < 4000
-
-
-def test_every_status_is_a_sentence():
-    assert all(status.sentence.endswith(".") and str(status) == status.value for status in Status)
-    solution = ascd.minimize(problem(), rule="cyclic", max_iter=3)
-    assert solution.message == Status.ITERATION_LIMIT.sentence
-    assert "iteration limit" in repr(solution)
-
-
-def test_solutions_can_be_stored():
-    solution = ascd.minimize(problem(), rule="cyclic")
-    copy = pickle.loads(pickle.dumps(solution))
-    np.testing.assert_array_equal(copy.x, solution.x)
-    np.testing.assert_array_equal(copy.trace.objective, solution.trace.objective)
-    assert copy.status is solution.status
-    with pytest.raises(AttributeError):
-        solution.objective = 0.0
 
 
 @pytest.mark.parametrize("rule", ["uniform", "a-ascd"])
@@ -191,17 +159,3 @@ def test_the_seed_decides(rule):
     assert first.x.tobytes() == same.x.tobytes()
     np.testing.assert_array_equal(first.trace.objective, same.trace.objective)
     assert first.x.tobytes() != other.x.tobytes()
-
-
-def test_a_generator_is_used_where_it_stands():
-    rng = np.random.default_rng(1)
-    runs = [ascd.minimize(problem(), rule="uniform", rng=rng, tol=0.0, max_iter=15).x for _ in range(2)]
-    seeded = ascd.minimize(problem(), rule="uniform", rng=1, tol=0.0, max_iter=15).x
-    np.testing.assert_array_equal(runs[0], seeded)
-    assert (runs[0] != runs[1]).any()
-
-
-def test_only_descending_is_timed():
-    began = time.perf_counter()
-    solution = ascd.minimize(problem(), rule="cyclic", tol=0.0, max_iter=5 * N, callback=lambda shot: time.sleep(0.02))
-    assert solution.seconds < 0.05 < 0.1 <= time.perf_counter() - began

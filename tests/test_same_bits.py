@@ -6,9 +6,6 @@ addresses decides which runs: two small arrays side by side in memory, or not, t
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -18,81 +15,7 @@ from ascd.problem.samples import evaluate_samples
 from ascd.problem.terms import gap_of_blocks, gap_of_coordinates, measure_blocks
 from ascd.solver.bounds import products_with_references
 
-SOURCES = sorted(Path(ascd.__file__).parent.rglob("*.py"))
-
 # ------------------------------------------------------------------------------------------- loops as they stand
-
-
-def innermost_loops(tree):
-    for loop in ast.walk(tree):
-        if isinstance(loop, ast.For) and getattr(getattr(loop.iter, "func", None), "id", "") == "range":
-            inside = [node for line in loop.body for node in ast.walk(line)]
-            if not any(isinstance(node, ast.For | ast.While) for node in inside):
-                yield loop, inside
-
-
-def targets_of(node):
-    if isinstance(node, ast.AugAssign):
-        return [node.target]
-    if isinstance(node, ast.Assign):
-        return [part for target in node.targets for part in getattr(target, "elts", [target])]
-    return []
-
-
-def names_in(node):
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-
-
-def sums_numbers(node):
-    """total += …, total -= … or total = … total …, but not a count."""
-    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        counted = node.value.body if isinstance(node.value, ast.IfExp) else node.value
-        is_count = isinstance(counted, ast.Compare | ast.BoolOp | ast.UnaryOp) or (
-            isinstance(counted, ast.Constant) and isinstance(counted.value, int)
-        )
-        return not is_count
-    return isinstance(node, ast.Assign) and any(
-        isinstance(value, ast.BinOp) and isinstance(target, ast.Name) and target.id in names_in(value)
-        for target, value in zip(
-            targets_of(node), getattr(node.value, "elts", [node.value]) if targets_of(node) else [], strict=False
-        )
-    )
-
-
-def stores_at_its_own_place(loop, inside):
-    """Is some a[k] written, with k the loop's counter or one more or less?"""
-    own = {loop.target.id}
-    own |= {
-        node.targets[0].id
-        for node in inside
-        if isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Name)
-        and isinstance(node.value, ast.Call)
-        and getattr(node.value.func, "id", "") == "wide"
-        and own & names_in(node.value.args[0])
-        and not any(isinstance(part, ast.Subscript) for part in ast.walk(node.value))
-    }
-    written = [target for node in inside for target in targets_of(node) if isinstance(target, ast.Subscript)]
-    return any(
-        own & names_in(target.slice) and not any(isinstance(part, ast.Subscript) for part in ast.walk(target.slice))
-        for target in written
-    )
-
-
-def is_one_by_one(inside):
-    """Random numbers, and products with whole columns, come one after the other: such a loop never runs in vectors."""
-    return any(isinstance(node, ast.Name) and node.id in ("rng", "dot") for node in inside)
-
-
-def offending_loops(text):
-    for loop, inside in innermost_loops(ast.parse(text)):
-        if any(map(sums_numbers, inside)) and stores_at_its_own_place(loop, inside) and not is_one_by_one(inside):
-            yield loop.lineno
-
-
-def test_loops_that_add_up_store_nothing():
-    found = [f"{path.name}:{line}" for path in SOURCES for line in offending_loops(path.read_text(encoding="utf-8"))]
-    assert found == []
 
 
 # ------------------------------------------------------------------------------------------- kernels on near arrays

@@ -12,7 +12,6 @@ from ascd.estimators._solving import Settings, minimize_problem
 from ascd.estimators.huber import derivative_in_scale, dual, fit_with_scale, primal, scale_of
 from ascd.results.solution import Status
 
-pytestmark = pytest.mark.usefixtures("interpreted")
 RNG = np.random.default_rng(0)
 RESIDUALS = {
     "normal": RNG.standard_normal(40),
@@ -38,10 +37,6 @@ def test_the_scale_minimises_for_fixed_residuals(name, epsilon, weighted):
     best = minimize_scalar(lambda log: joint(r, weight, np.exp(log), epsilon), bounds=(-12, 8), method="bounded")
     assert joint(r, weight, sigma, epsilon) <= best.fun * (1.0 + 1e-9)
     assert derivative_in_scale(r, weight, sigma, epsilon) == pytest.approx(0.0, abs=1e-9 * weight.sum())
-
-
-def test_residuals_that_are_mostly_zero_have_no_scale():
-    assert scale_of(np.r_[np.zeros(9), 1.0], np.ones(10), 1.35) == 0.0
 
 
 def make(alpha=0.1, bounds=None, weight=None, intercept=True, n=30, outliers=3):
@@ -126,13 +121,3 @@ def test_a_warm_start_has_the_tolerance_of_a_cold_one(compiled, scale):
     assert warm.converged
     assert warm.gap <= warm.tolerance
     assert abs(warm.objective - cold.objective) <= warm.gap + cold.gap
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("y", [[1e8, 1e8], [1e8, -1e8], [1e8, 0.0]])
-def test_the_tolerance_is_that_of_the_best_constant(compiled, y):
-    """One sample has nearly all of the weight: the best constant is its target, whatever the other one is."""
-    certificate = ascd.HuberRegressor().fit([[1.0], [2.0]], y, sample_weight=[1e8, 1.0]).certificate_
-    at_constant = 2.7 * abs(y[1] - y[0]) + 10.0 if y[0] != y[1] else 1e8 + 1.0  # no scale at all: 1 stands for it
-    assert certificate.tolerance <= 1e-6 * at_constant
-    assert certificate.converged == (certificate.gap <= certificate.tolerance)

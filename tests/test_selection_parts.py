@@ -11,6 +11,9 @@ from selection import regression
 from sklearn.linear_model import Lasso
 
 import ascd
+from ascd.engine.naming import named_part
+from ascd.engine.oracles import ORACLES
+from ascd.engine.rules import RULES
 
 pytestmark = pytest.mark.usefixtures("lazy_everywhere")
 
@@ -31,7 +34,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("options", "error", "message"), BAD)
-def test_bad_input_is_named(interpreted, options, error, message):
+def test_bad_input_is_named(options, error, message):
     with pytest.raises(error, match=message):
         ascd.minimize(ascd.Problem(np.eye(3), np.ones(3)), **options)
 
@@ -68,16 +71,26 @@ def check_minimum(rule, oracle, loss):
 
 
 @pytest.mark.parametrize(("rule", "oracle", "loss"), MINIMA)
-def test_new_parts_reach_the_minimum(interpreted, rule, oracle, loss):
+def test_new_parts_reach_the_minimum(rule, oracle, loss):
     check_minimum(rule, oracle, loss)
 
 
-@pytest.mark.parametrize("rule", ["ascd", "adaptive", "look-ahead"])
-@pytest.mark.parametrize("unit", [1e-307, 1e-310])
-def test_buckets_hold_the_smallest_numbers(rule, unit):
-    """Their number over the largest bound is infinite: a place that is none must not be written to."""
-    rng = np.random.default_rng(0)
-    problem = ascd.Problem(rng.standard_normal((10, 20)), unit * rng.standard_normal(10), penalty=ascd.L1(0.1 * unit))
-    found = ascd.minimize(problem, rule, "norm", max_iter=100, tol=0.0, rng=0, debug=True)
-    assert np.isfinite(found.x).all()
-    assert found.x.any()
+# --- Rules and oracles by their names, with literal arguments in parentheses
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("simulatd(0.1)", "unknown oracle 'simulatd'. Did you mean 'simulated'"),
+        ("simulated(0.1", r"must be a name or name\(arguments\)"),
+        ("simulated(open('x'))", "must be literals"),
+        ("simulated(size=3)", "arguments that 'simulated' does not take"),
+    ],
+)
+def test_what_is_no_part_is_an_error(text, message):
+    with pytest.raises(ValueError, match=message):
+        named_part(text, ORACLES, "oracle")
+
+
+def test_literals_are_taken():
+    assert named_part("ascd(pick='largest-lower')", RULES, "rule").pick == "largest-lower"

@@ -15,7 +15,7 @@ from ascd.solver.line_search import Backtracking
 from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
 from ascd.solver.state import State
 
-pytestmark = pytest.mark.usefixtures("interpreted", "long_way")
+pytestmark = pytest.mark.usefixtures("long_way")
 
 
 @pytest.mark.parametrize(("limits", "status"), [

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
+from itertools import product
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from peers import plain_skglm
+from penalty_table import BOUNDED_BELOW
 from scipy import optimize
 from sklearn import linear_model
 from sklearn.svm import LinearSVC
-from solving import make_case
+from solving import LOSSES, make_case
+from user_parts.my_parts import Asymmetric, SmoothAbsolute
 
 import ascd
-from ascd._core import threads
+from ascd.solver import tuning
 
 D = 60
 
@@ -52,7 +54,6 @@ PEERS = {
 }  # fmt: skip
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", PEERS)
 def test_scikit_learn_with_intercept_and_sample_weights(name):
     storage = ("dense", "sparse")[list(PEERS).index(name) % 2]
@@ -67,7 +68,6 @@ def test_scikit_learn_with_intercept_and_sample_weights(name):
     assert solution.objective <= theirs + 1e-11 * solution.zero_objective
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_scipys_bounded_least_squares():
     A, b, _ = regression()
     bounded = ascd.solve(ascd.Problem(A, b, penalty=ascd.Box(-0.1, 0.4)), tol=1e-12)
@@ -77,7 +77,6 @@ def test_scipys_bounded_least_squares():
     np.testing.assert_allclose(positive.x, optimize.nnls(A, b)[0], atol=1e-6)
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("storage", ["dense", "sparse"])
 def test_liblinears_support_vectors(loss, storage):
@@ -139,7 +138,6 @@ def test_celer():
     assert ours.reads < 10 * problem.n_features
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_skglm():
     A, b = wide(300, 0.2)
     problem = ascd.Problem(A, b, penalty=ascd.L1(0.3))
@@ -201,17 +199,94 @@ def test_threads_work_in_a_forked_process():
     assert subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], timeout=60, check=False).returncode == 0
 
 
-def test_an_error_in_a_thread_comes_back_when_all_have_ended():
-    seen = []
+# --- ``solve`` finds the minima that SciPy finds, for every loss and penalty, and says truly how good they are
 
-    def part(start, stop):
-        seen.append(start)
-        if start == 0:
-            raise ArithmeticError("first")
 
-    with threads.use_threads(2), pytest.raises(ArithmeticError, match="first"):
-        threads.share(1e9, 8000, part)
-    assert 0 in seen
-    before = len(seen)
-    time.sleep(0.05)
-    assert len(seen) == before  # nothing runs on behind the caller's back
+SETTINGS = list(product((False, True), (False, True), ("dense", "sparse")))  # intercept, weights, storage
+
+
+def settings_of(loss, penalty):
+    """Two of the eight settings; every loss and every penalty meets all of them."""
+    turn = list(LOSSES).index(loss) + 3 * BOUNDED_BELOW.index(penalty)
+    return [SETTINGS[turn % 8], SETTINGS[(turn + 5) % 8]]
+
+
+ROWS = [(loss, penalty, *row) for loss in LOSSES for penalty in BOUNDED_BELOW for row in settings_of(loss, penalty)]
+
+
+def small_working_sets(monkeypatch):
+    """On problems so small all columns would be in the working set from the start."""
+    monkeypatch.setattr(tuning, "SMALLEST_SET", 2)
+    monkeypatch.setattr(tuning, "LARGEST_SET", 2)
+
+
+def check_solution(solution, problem, scale, intercept):
+    """What every answer promises, whatever the problem."""
+    assert solution.reads >= problem.n_features
+    assert np.all(np.diff(solution.trace.objective) <= 1e-13 * scale)
+    assert np.all(np.diff(solution.trace.iteration) > 0)
+    assert np.all(np.diff(solution.trace.reads) >= 0)
+    assert solution.trace.objective[-1] == solution.objective
+    assert solution.intercept == 0.0 or intercept
+
+
+@pytest.mark.parametrize(("loss", "penalty", "intercept", "weighted", "storage"), ROWS)
+def test_every_loss_and_penalty_agrees_with_scipy(loss, penalty, intercept, weighted, storage, monkeypatch):
+    number = ROWS.index((loss, penalty, intercept, weighted, storage))
+    if number % 4:  # the others are solved in one compiled call
+        monkeypatch.setattr("ascd.solver.small.SMALL_ENTRIES", 0)
+    if number % 2:
+        small_working_sets(monkeypatch)
+    monkeypatch.setattr(tuning, "MOST_TRIED", (60, 0, 3)[number % 3])  # columns, products, or one after the other
+    monkeypatch.setattr(tuning, "FEW_ENTRIES", 1e9)
+    case = make_case(loss, penalty, intercept, weighted, seed=number)
+    problem = case.problem(storage)
+    solution = ascd.solve(problem, tol=1e-11, intercept=intercept)
+    scale, minimum = max(1.0, abs(solution.zero_objective)), case.minimum()
+    assert solution.converged
+    assert solution.objective == pytest.approx(case.objective(solution.x, solution.intercept), rel=1e-12, abs=1e-12)
+    assert solution.zero_objective == pytest.approx(case.at_zero(), rel=1e-9)
+    assert abs(solution.objective - minimum) <= 1e-9 * scale
+    assert solution.gap <= 1e-11 * scale
+    check_solution(solution, problem, scale, intercept)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("parts", ["penalty", "loss", "both"])
+def test_parts_of_ones_own(parts, intercept):
+    """``Asymmetric`` tells no pieces: it gets sweeps alone."""
+    case = make_case("huber", "l1", seed=4, shape=(16, 7))
+    penalty = ascd.L1(1.0) if parts == "loss" else Asymmetric(0.5, np.linspace(0.5, 2.0, 7))
+    problem = ascd.Problem(case.A, case.b, "huber" if parts == "penalty" else SmoothAbsolute(0.8), penalty)
+    solution = ascd.solve(problem, tol=1e-11, intercept=intercept)
+    design = np.c_[case.A, np.ones(16)] if intercept else case.A
+    free = [0.0] if intercept else []
+    wide = ascd.L1(1.0, np.r_[np.ones(7), free]) if parts == "loss" else None
+    wide = wide or Asymmetric(np.r_[np.full(7, 0.5), free], np.r_[np.linspace(0.5, 2.0, 7), free])
+    engine = ascd.Problem(design, case.b, problem.parts.loss, wide)
+    expected = ascd.minimize(engine, rule="cyclic", step="coordinate", tol=1e-9, max_iter=8000)
+    assert solution.converged
+    assert solution.objective == pytest.approx(expected.objective, rel=1e-9)
+    assert solution.objective - expected.objective <= solution.gap + 1e-13
+
+
+ROOMS = ("l1", "elastic net, some free", "box", "none")
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("penalty", ROOMS)
+def test_without_room_for_a_gram_matrix(loss, penalty, monkeypatch):
+    """Sweeps over columns and Newton steps by conjugate gradients; with some room, after a Gram matrix was full.
+
+    Every two of loss, penalty, intercept and room meet.
+    """
+    number, turn = list(LOSSES).index(loss), ROOMS.index(penalty)
+    intercept, largest = (number + turn) % 2 == 0, (0, 4)[(number + turn // 2) % 2]
+    monkeypatch.setattr(tuning, "GRAM_FLOOR", 8 * largest**2)
+    monkeypatch.setattr(tuning, "GRAM_SHARE", 0.0)
+    small_working_sets(monkeypatch)
+    case = make_case(loss, penalty, intercept, weighted=True, seed=7)
+    solution = ascd.solve(case.problem("sparse" if largest else "dense"), tol=1e-11, intercept=intercept)
+    assert solution.converged
+    assert abs(solution.objective - case.minimum()) <= 1e-9 * max(1.0, solution.zero_objective)
+    check_solution(solution, case.problem(), max(1.0, solution.zero_objective), intercept)

@@ -8,16 +8,13 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from lockstep import assemble
-from problems import CASES
+from reference.descent import local_curvature
+from selection import regression, watch
 
 import ascd
 from ascd import Status
 from ascd.engine.descent import descend, square_of_sums
-from ascd.engine.minimize import Run
-
-pytestmark = pytest.mark.usefixtures("interpreted")
-
-LASSO = "squared, sparse, l1, weights"
+from ascd.engine.steps import Coordinate, LocalCurvature, as_step
 
 
 def lasso(d=60, n=100, size=1.0, seed=2):
@@ -25,19 +22,6 @@ def lasso(d=60, n=100, size=1.0, seed=2):
     A = rng.standard_normal((d, n))
     b = size * (A[:, :5].sum(axis=1) + rng.standard_normal(d))
     return A, b, ascd.Problem(A, b, penalty=ascd.L1(0.05 * np.abs(A.T @ b).max()))
-
-
-@pytest.mark.parametrize("pieces", [[700], [64, 636], [1] * 70 + [630], [333, 1, 366]])
-def test_v_is_measured_at_steps_that_depend_on_the_problem_alone(pieces):
-    """However the run is cut into pieces, which depends on the time they take."""
-    runs = []
-    for cuts in ([700], pieces):
-        assembly, first = assemble(CASES[LASSO].library("sparse"), "a-ascd", seed=3), 0
-        for piece in cuts:
-            assembly.descend(first, first + piece, descend.py_func)
-            first += piece
-        runs.append((assembly.point.x.tolist(), assembly.point.intervals.lengths.tolist()))
-    assert runs[0] == runs[1]
 
 
 def test_the_rounding_of_v_is_bounded():
@@ -86,17 +70,6 @@ def test_steps_too_short_to_be_seen_inflate_intervals(oracle):
     assert abs(entry - Fraction(float(middle))) <= half
 
 
-@pytest.mark.parametrize("rule", ["u-ascd", "working-set"])
-def test_a_tolerance_below_the_rounding_of_bounds_is_found_at_once(rule, monkeypatch):
-    """All columns are read when nothing but rounding is in the way, and not after ten epochs."""
-    problem = lasso(d=400, n=40, size=100.0)[2]
-    solution = ascd.minimize(problem, rule=rule, tol=1e-9, rng=0)
-    assert solution.status is Status.CONVERGED
-    assert solution.trace.bound[-1] > 1e-9 >= solution.steepness
-    monkeypatch.setattr(Run, "_may_be_rounding", lambda *_: False)
-    assert solution.n_iter < ascd.minimize(problem, rule=rule, tol=1e-9, rng=0).n_iter
-
-
 def test_squares_out_of_range_of_weighted_samples_count():
     """Of a slope of 1e-165 and a weight of 1e-300 the square is lost, its quotient is not."""
     weight = np.array([1e-300, 1.0, 1.0])
@@ -123,3 +96,54 @@ def test_a_start_far_away_leaves_no_rounding_errors_in_what_is_said(loss, oracle
     assert found.status is Status.CONVERGED
     assert (found.steepness, found.objective) == (there.steepness, there.objective)
     assert found.steepness <= 1e-10
+
+
+# --- Steps by the local curvature: below their model everywhere on the way, never shorter than 1/L_j's
+
+
+def test_other_losses_take_the_usual_step():
+    for loss, kind in {
+        "logistic": LocalCurvature,
+        "squared": Coordinate,
+        "huber": Coordinate,
+        "squared_hinge": Coordinate,
+    }.items():
+        assert isinstance(as_step("local", regression(15, 20, loss).library().parts), kind)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("weights", [None, np.arange(15.0) % 3])
+def test_a_local_step_stays_below_its_model(scale, weights):
+    """F on the whole way from x_j to the new x_j is at most the model with the curvature that the step was made by."""
+    for seed in range(3):
+        case = regression(15, 20, "logistic", seed=seed, weights=weights)
+        problem, rng = case.reference(), np.random.default_rng(seed)
+        for j in range(case.n):
+            x = scale * rng.standard_normal(case.n)
+            g = problem.gradient(x)[j]
+            curvature = local_curvature(problem, x, j, g)
+            new = problem.penalty.prox(x[j] - g / curvature, 1.0 / curvature, j)
+            usual = problem.penalty.prox(x[j] - g / problem.Lj[j], 1.0 / problem.Lj[j], j)
+            assert abs(new - x[j]) >= abs(usual - x[j]) * (1.0 - 1e-12)
+            smooth = [problem.smooth_value(with_value(x, j, x[j] + t)) for t in np.linspace(0.0, new - x[j], 9)]
+            for t, value in zip(np.linspace(0.0, new - x[j], 9), smooth, strict=True):
+                assert value <= smooth[0] + g * t + curvature / 2 * t**2 + 1e-12 * abs(smooth[0])
+
+
+def with_value(x, j, value):
+    x = x.copy()
+    x[j] = value
+    return x
+
+
+@pytest.mark.parametrize("rule", ["cyclic", "working-set"])
+def test_every_local_step_descends_and_they_lead_further(rule, compiled):
+    problem = regression(30, 40, "logistic", share=0.02, seed=4).library()
+    reached = {}
+    for step in ("coordinate", "local"):
+        assembly, seen = assemble(problem, rule, "reference" if rule == "working-set" else "norm", step=step), []
+        watch(assembly, 130, lambda point, pick, seen=seen: seen.append(problem.objective(point.x)))
+        assert np.all(np.diff(seen) <= 1e-12 * seen[0])
+        reached[step] = seen[-1]
+    best = ascd.solve(problem, tol=1e-12).objective
+    assert reached["local"] - best < 0.5 * (reached["coordinate"] - best)

@@ -19,8 +19,6 @@ from ascd.engine.minimize import Run
 from ascd.engine.oracles import stochastic
 from ascd.results.solution import Status
 
-pytestmark = pytest.mark.usefixtures("interpreted")
-
 
 def most(runs, chance):
     """More failures than this happen once in a million times where each has that chance."""
@@ -163,21 +161,6 @@ def test_however_small_the_failure_is_nothing_is_called_proved(failure, monkeypa
         found = ascd.minimize(problem, "u-ascd", oracle, rng=0, max_iter=2)
         assert 1.0 - max(2e-9, failure) < found.confidence < 1.0
         assert "with probability 1 - " in found.intervals
-
-
-def test_oracles_that_hold_another_one_promise_no_more_than_it():
-    problem = tall(2).library()
-    for oracle in (ascd.Blind([0], ascd.Stochastic()), ascd.Cached(2, fallback=ascd.Stochastic())):
-        assert ascd.minimize(problem, "uniform", oracle, rng=0, max_iter=5).confidence == 0.99
-
-
-def test_a_sketch_is_likely_where_it_is_smaller_than_the_data():
-    A = np.random.default_rng(0).standard_normal((600, 5))
-    small, whole = (
-        ascd.minimize(ascd.Problem(A[:d], A[:d, 0], penalty=ascd.L2(1.0)), oracle=ascd.Sketch(0.9, 0.05), max_iter=1)
-        for d in (600, 20)
-    )
-    assert (small.confidence, whole.confidence) == (0.95, 1.0)
 
 
 # ------------------------------------------------------------------------------------------- runs

@@ -62,7 +62,6 @@ def test_a_frame_is_one_column_a_number_and_one_a_level():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-@pytest.mark.usefixtures("interpreted")
 def test_answers_equal_numpys(n_jobs, monkeypatch):
     monkeypatch.setattr("ascd._core.threads.WORTH_A_THREAD", 1e-9)
     table, A = whole()
@@ -84,7 +83,6 @@ def test_fits_equal_those_of_an_array(monkeypatch):
     problem = ascd.Problem(table, y, penalty=ascd.L1(3.0))
     assert ascd.solve(problem).objective == pytest.approx(ascd.solve(problem.replace()).objective)
     found = ascd.solve(problem)
-    monkeypatch.setattr("ascd._core.jit.is_interpreted", True)  # of the table nothing is left in the engine's loop
     assert ascd.minimize(problem, tol=1e-8).objective == pytest.approx(found.objective, rel=1e-5)
 
 
@@ -162,22 +160,6 @@ def test_wrong_input_is_named(make, error, words):
         make()
 
 
-def test_blocks_with_the_same_names_are_told_apart():
-    one, two = frame()[["town", "age"]], frame()[["town"]].assign(town=pandas.Categorical(["Bern", "Ulm"] * (D // 2)))
-    table = ascd.Table({"a": one, "b": two})
-    assert table.feature_names == ["a.town=Basel", "a.town=Bern", "a.town=Ulm", "a.age", "b.town=Bern", "b.town=Ulm"]
-    assert ascd.Table({"a": one, "b": two}, like=table).feature_names == table.feature_names
-    with pytest.raises(ValueError, match="'c=1' is there twice"):
-        ascd.Table(pandas.DataFrame({"c": pandas.Categorical([1, "1"], categories=[1, "1"])}))
-
-
-def test_a_category_alone_and_sparse_columns_of_other_fills():
-    assert ascd.Table({"grade": pandas.Categorical(["a", "b"])}).feature_names == ["grade=a", "grade=b"]
-    odd = pandas.DataFrame({"s": pandas.arrays.SparseArray([1.0, 1.0, 0.0], fill_value=1.0)})
-    with pytest.raises(ValueError, match="the sparse column 's' must hold numbers and leave out zeros"):
-        ascd.Table(odd)
-
-
 def test_a_sparse_block_with_indices_outside_of_it_is_named():
     text = sp.csr_array(TEXT)
     text.indices[5] = -4
@@ -185,14 +167,6 @@ def test_a_sparse_block_with_indices_outside_of_it_is_named():
         ValueError, match=r"blocks: block 'words' must have column indices from 0 to 5; \.indices\[5\] is"
     ):
         ascd.Table({"words": text})
-
-
-def test_predictions_refuse_what_is_not_finite():
-    data = frame().drop(columns="visits")
-    model = ascd.Lasso(100.0).fit(ascd.Table(data), np.arange(D) + RNG.random(D))
-    data.loc[3, "age"] = np.nan
-    with pytest.raises(ValueError, match=r"X must be finite; it has 1 nan.* the first column with such is 'age'"):
-        model.predict(ascd.Table(data))
 
 
 @pytest.mark.parametrize("name", ["Lasso", "LogisticRegression"])

@@ -9,9 +9,8 @@ from contextvars import ContextVar
 import numpy as np
 import pytest
 
-from ascd._core import jit, threads
+from ascd._core import threads
 from ascd._core.threads import as_n_jobs
-from ascd.estimators._base import as_threads
 
 
 def test_work_is_done_by_all_threads_in_the_context_of_the_call_and_shared_no_further():
@@ -29,19 +28,6 @@ def test_work_is_done_by_all_threads_in_the_context_of_the_call_and_shared_no_fu
     assert len({each[2] for each in seen}) == 3
 
 
-def test_threads_that_have_not_begun_at_the_end_are_not_waited_for(monkeypatch):
-    """The only thread of the pool is busy; the calling thread does all."""
-    pool, gate, done = ThreadPoolExecutor(1), threading.Event(), []
-    monkeypatch.setattr(threads, "_pool", lambda process: pool)
-    busy = pool.submit(gate.wait)
-    with threads.use_threads(2):
-        threads.run_together([lambda: done.append(1)] * 4)
-    assert done == [1] * 4
-    gate.set()
-    assert busy.result()
-    pool.shutdown()
-
-
 def test_an_error_in_any_thread_is_raised():
     barrier = threading.Barrier(2)
 
@@ -52,17 +38,6 @@ def test_an_error_in_any_thread_is_raised():
 
     with threads.use_threads(2), pytest.raises(ValueError, match="in a thread"):
         threads.run_together([fail, fail])
-
-
-def test_calls_from_many_threads_do_not_hold_each_other_up():
-    def one(start):
-        out = [0] * 50
-        with threads.use_threads(4):
-            threads.share(1e12, 50, lambda first, last: out.__setitem__(slice(first, last), range(first, last)))
-        return out == list(range(50))
-
-    with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(one, range(200)))
 
 
 class Library:
@@ -119,30 +94,9 @@ def test_the_library_has_one_thread_but_for_long_calls(monkeypatch):
         assert library.threads == 7
 
 
-def test_threads_that_meet_a_kernel_for_the_first_time_share_one_dispatcher():
-    def fresh_kernel(values):
-        return values[0]
-
-    kernel, barrier = jit.Kernel(fresh_kernel), threading.Barrier(4)
-
-    def compiled() -> object:
-        barrier.wait()
-        return kernel.compiled
-
-    with ThreadPoolExecutor(4) as pool:
-        found = [future.result() for future in [pool.submit(compiled) for _ in range(4)]]
-    assert len({id(dispatcher) for dispatcher in found}) == 1
-    assert fresh_kernel.__qualname__.endswith("fresh_kernel")
-
-
 @pytest.mark.parametrize(
     ("n_jobs", "threads"), [(None, 1), (3, 3), (np.int64(2), 2), (-1, 4), (-2, 3), (-4, 1), (-9, 1)]
 )
 def test_numbers_of_threads_mean_what_joblib_says(n_jobs, threads, monkeypatch):
     monkeypatch.setattr("joblib.cpu_count", lambda: 4)
     assert as_n_jobs(n_jobs) == threads
-
-
-@pytest.mark.parametrize("n_jobs", [None, 2, -1, -2, -100])
-def test_problems_and_estimators_count_threads_alike(n_jobs):
-    assert as_n_jobs(n_jobs) == as_threads(n_jobs)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-import pytest
 from copies import OTHERS, ended
 
 import ascd
-from ascd._core.timing import NOTICE, Stopwatch, announcing, compiling
+from ascd._core.timing import Stopwatch, compiling
 
 A = np.random.default_rng(0).standard_normal((30, 4))
 
@@ -69,37 +67,6 @@ def test_the_first_fit_of_a_process_tells_compiling_from_work():
     assert exit_code == 0, error
 
 
-@pytest.mark.parametrize("moment", [0.0, 60.0])
-def test_long_compiling_is_announced_once(moment, monkeypatch):
-    monkeypatch.setattr("ascd._core.timing.A_MOMENT", moment)
-    said = []
-    with announcing(said.append):
-        for _ in range(2):
-            with compiling():
-                for _ in range(500 if moment == 0.0 else 1):
-                    if said:
-                        break
-                    time.sleep(0.01)
-    with compiling():
-        time.sleep(0.05)
-    assert said == ([NOTICE] if moment == 0.0 else [])
-
-
-def test_the_notice_is_for_terminals(monkeypatch):
-    """A spinner or a progress bar announces on a terminal only."""
-    from ascd.results import progress
-
-    pytest.importorskip("rich")
-    heard = []
-    monkeypatch.setattr(progress, "announcing", lambda say: heard.append(say) or announcing(say))
-    for is_terminal in (False, True):
-        monkeypatch.setattr(sys.stderr, "isatty", lambda is_terminal=is_terminal: is_terminal, raising=False)
-        with progress.progress_bar(True, 3):
-            pass
-        assert len(heard) == is_terminal
-
-
-@pytest.mark.usefixtures("interpreted")
 def test_the_time_limit_does_not_count_compiling(monkeypatch):
     """A first call compiles for seconds; that was counted, and the run ended at its limit before its first round."""
     from ascd.solver.check import OptimalityCheck

@@ -69,13 +69,13 @@ def solve(parts, options):
 
 
 @pytest.mark.parametrize(("parts", "options", "expected"), ALONE.values(), ids=ALONE)
-def test_one_part_of_ones_own_finds_the_minimum(parts, options, expected, interpreted):
+def test_one_part_of_ones_own_finds_the_minimum(parts, options, expected):
     solution = solve(parts, options)
     assert solution.objective == pytest.approx(minimum(*expected), rel=1e-9)
     assert 0.0 <= solution.gap <= 1e-8 * solution.objective
 
 
-def test_compiled_parts_do_what_the_interpreted_ones_do(interpreted):
+def test_compiled_parts_do_what_the_interpreted_ones_do():
     """All at once: each of them alone, with the library's others, runs as plain Python above."""
     parts, options, expected = TOGETHER
     with compilations_of(descend) as compilations, only_loops_compiled():
@@ -90,13 +90,7 @@ def test_compiled_parts_do_what_the_interpreted_ones_do(interpreted):
     np.testing.assert_array_equal(plain.trace.active, solution.trace.active)
 
 
-@pytest.mark.parametrize(("rule", "active"), [(LeastVisited(), 2), (Backwards(), N)])
-def test_the_trace_asks_the_rule_how_many_it_chooses_from(rule, active, interpreted):
-    trace = ascd.minimize(ascd.Problem(A, B, penalty=ascd.L1(1.0)), rule=rule, max_iter=10).trace
-    assert set(trace.active) == {active}
-
-
-def test_an_oracle_that_is_not_safe_certifies_nothing(interpreted):
+def test_an_oracle_that_is_not_safe_certifies_nothing():
     problem = ascd.Problem(A, B, penalty=ascd.L1(1.0))
     solution = ascd.minimize(problem, rule="cyclic", oracle=Frozen(), tol=1e-6, record=1)
     g = A.T @ (A @ solution.x - B)
@@ -139,20 +133,15 @@ ROLES = [
 ]
 
 
-def test_a_rebuilt_part_works(interpreted):
-    for role, part in EXAMPLES.items():
-        use(role, spoiled(part))
-
-
 @pytest.mark.parametrize(("role", "method"), ROLES)
-def test_a_missing_method_is_named(role, method, interpreted):
+def test_a_missing_method_is_named(role, method):
     part = spoiled(EXAMPLES[role], **{method: None})
     with pytest.raises(TypeError, match=rf"{role} {type(part).__name__} lacks the method {method}\(self"):
         use(role, part)
 
 
 @pytest.mark.parametrize(("role", "method"), ROLES)
-def test_misnamed_arguments_are_named(role, method, interpreted):
+def test_misnamed_arguments_are_named(role, method):
     part = spoiled(EXAMPLES[role], **{method: lambda self, something, else_: 0.0})
     with pytest.raises(TypeError, match=rf"{role} {type(part).__name__}: {method} must be written {method}\(self"):
         use(role, part)
@@ -166,7 +155,7 @@ def test_misnamed_arguments_are_named(role, method, interpreted):
         ("penalty", "cost_size", lambda self, j, x: 0.0),
     ],
 )
-def test_so_are_those_of_optional_methods(role, method, written, interpreted):
+def test_so_are_those_of_optional_methods(role, method, written):
     """In another order they would be numbers of the wrong thing: losses as weights, and a proof of nothing."""
     part = spoiled(EXAMPLES[role], **{method: written})
     with pytest.raises(TypeError, match=rf"{role} {type(part).__name__}: {method} must be written {method}\(self"):
@@ -208,24 +197,6 @@ def test_what_cannot_be_compiled_is_explained(rule, words, compiled):
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
-class Talkative(NamedTuple):
-    """Prints and raises: what needs constants from outside the machine code."""
-
-    last: int
-
-    def select(self, point, t, rng):
-        print("step", t)
-        if t == self.last:
-            raise ValueError("far enough")
-        return 0
-
-
-def test_parts_of_ones_own_may_print_and_raise(compiled, capfd):
-    with pytest.raises(ValueError, match="far enough"):
-        use("rule", Talkative(2))
-    assert capfd.readouterr().out.split("\n") == ["step 0", "step 1", "step 2", ""]
-
-
 @pytest.mark.parametrize(
     ("bound", "error", "words"),
     [
@@ -235,7 +206,7 @@ def test_parts_of_ones_own_may_print_and_raise(compiled, capfd):
         (lambda self: "one", TypeError, ["SmoothAbsolute.curvature_bound()", "'one'"]),
     ],
 )
-def test_a_loss_must_know_its_curvature(bound, error, words, interpreted):
+def test_a_loss_must_know_its_curvature(bound, error, words):
     with pytest.raises(error) as caught:
         use("loss", spoiled(SmoothAbsolute(), curvature_bound=bound))
     assert all(word in str(caught.value) for word in words), str(caught.value)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 
 import ascd
 from ascd.io.opening import NpyReader
-from ascd.matrix.base import DataGone, add_each, dots_of_each
+from ascd.matrix.base import add_each, dots_of_each
 from ascd.matrix.files import FileMatrix
 from ascd.results.solution import Status
 from ascd.solver import tuning
@@ -126,36 +124,6 @@ def test_wrong_warm_starts_are_dropped(folder, monkeypatch, expected):
     assert any(dropped)
     assert found.status is Status.CONVERGED
     assert (np.abs(found.objectives - expected.objectives) <= 1e-6 * expected.zero_objective).all()
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), DataGone("the disk is gone")])
-def test_a_path_that_ends_in_a_batch_keeps_what_is_done(folder, monkeypatch, error, expected):
-    prepare, calls = WarmStarts._prepare, []
-
-    def ends(self, factors):
-        calls.append(1)
-        if len(calls) == 2:
-            self._minimum(self.penalty.scaled(factors[0]), np.arange(50))
-            raise error
-        prepare(self, factors)
-
-    monkeypatch.setattr(WarmStarts, "_prepare", ends)
-    is_lost = isinstance(error, DataGone)
-    with pytest.warns(RuntimeWarning, match="disk is gone") if is_lost else nullcontext():
-        found = path_of(opened(folder))
-    assert not found.status.is_answer
-    done = found.gaps.size
-    assert 1 < done < 30
-    assert (np.abs(found.objectives - expected.objectives[:done]) <= 1e-6 * expected.zero_objective).all()
-
-
-def test_no_warm_start_is_made_without_rounds_time_or_room(folder, monkeypatch):
-    monkeypatch.setattr(WarmStarts, "_minimum", None)
-    assert path_of(opened(folder), max_time=0.0, alphas=[2.0, 1.0, 0.5]).status is Status.TIME_LIMIT
-    path_of(A, n_alphas=5)
-    path_of(opened(folder), max_iter=0, alphas=[2.0, 1.0, 0.5, 0.2])
-    small = opened(folder, memory=2e5)
-    assert path_of(small, n_alphas=5, eps=0.5).status is Status.CONVERGED
 
 
 def test_several_targets_are_multiplied_in_one_pass(folder):

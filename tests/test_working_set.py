@@ -18,9 +18,6 @@ from ascd.engine.tuning import BOUNDS_COST, STEEP_BUCKETS
 from ascd.matrix.costs import VISIT
 from ascd.matrix.dense import entry_cost
 
-pytestmark = pytest.mark.usefixtures("interpreted")
-
-
 # ------------------------------------------------------------------------------------------- oracle
 
 
@@ -81,12 +78,6 @@ def with_rule(assembly, transcription):
     return assembly
 
 
-def test_at_rest_every_coordinate_has_its_turn():
-    problem = ascd.Problem(np.eye(4), [1.0, 0.5, -0.2, 0.1], penalty=ascd.L1(2.0))
-    picks = watch(assemble(problem, "working-set", "reference"), 8)
-    assert picks == [0, 1, 2, 3, 0, 1, 2, 3]
-
-
 # ------------------------------------------------------------------------------------------- default
 
 
@@ -99,19 +90,6 @@ def test_the_default_finds_the_minimum(turn, penalty):
     best = ascd.solve(problem, tol=1e-10).objective
     assert solution.objective == pytest.approx(best, rel=1e-6, abs=1e-8)
     assert solution.objective - best <= solution.gap + 1e-9 * abs(best)
-
-
-def test_the_names_of_the_parts_are_reported():
-    problem = regression(15, 20).library()
-    default = {"rule": "working-set", "oracle": "reference", "steepness": "gs-s", "step": "local"}
-    assert ascd.minimize(problem, max_iter=5).chosen == default
-    assert ascd.minimize(problem, ascd.WorkingSetSweeps(price=3.0), max_iter=5).chosen == {
-        **default,
-        "rule": "WorkingSetSweeps",
-    }
-    other = {"rule": "a-ascd", "oracle": "norm", "steepness": "gs-s", "step": "coordinate"}
-    assert ascd.minimize(problem, "a-ascd", max_iter=5).chosen == other
-    assert ascd.minimize(problem, oracle="exact", max_iter=5).chosen == {**default, "oracle": "exact"}
 
 
 @pytest.mark.parametrize(

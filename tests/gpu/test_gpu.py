@@ -78,12 +78,12 @@ def test_the_memory_is_that_of_the_array(library):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", CASES)
-def test_every_problem_of_the_table(interpreted, library, name, dtype):
+def test_every_problem_of_the_table(library, name, dtype):
     check_case(CASES[name], library.put, dtype, intercept=False)
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "l1" in name and "scaled" not in name])
-def test_large_models_stay_there(interpreted, library, name, monkeypatch):
+def test_large_models_stay_there(library, name, monkeypatch):
     monkeypatch.setattr("ascd.solver.tuning.LARGEST_HOST_MODEL", 0)
     monkeypatch.setattr("ascd.solver.tuning.LARGEST_FETCHED", 0)
     check_case(CASES[name], library.put, np.float64, intercept=True)
@@ -152,14 +152,14 @@ def test_steps_with_momentum(library, size, is_exact):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", ["Lasso", "Ridge", "LogisticRegression", "LassoCV", "LinearSVC"])
-def test_estimators(interpreted, library, name, dtype):
+def test_estimators(library, name, dtype):
     data = make_data(40, 6)
     check_estimator(EVERY[name], library.put, library.fetch, dtype, (data.X, target_of(name, data), data.weight))
 
 
 @pytest.mark.parametrize("form", ["csc_matrix", "csr_matrix"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sparse_matrices(interpreted, form, dtype):
+def test_sparse_matrices(form, dtype):
     if not has_device("cupy"):
         pytest.skip("cupy is not installed, or finds no GPU")
     sparse = importlib.import_module("cupyx.scipy.sparse")

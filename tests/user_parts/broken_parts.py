@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .my_blocks import norm_of
 
 
@@ -38,29 +36,6 @@ class Typo(NamedTuple):
     def select(self, point, t, rng):
         upper = point.intervalls.bounds_at(0)[1]  # Typo
         return int(upper)
-
-
-class Beyond(NamedTuple):
-    """Reads past the end of its work array."""
-
-    work: Any = None
-
-    def prepare(self, parts, oracle, steepness):
-        return Beyond(np.zeros(3))
-
-    def select(self, point, t, rng):
-        return int(self.work[3 + t])  # Beyond
-
-
-class Lost(NamedTuple):
-    """A step that returns what it was told to."""
-
-    new: float
-    gradient: float
-    error: float
-
-    def take(self, point, i, g):
-        return self.new, self.gradient, self.error
 
 
 class Told(NamedTuple):
@@ -156,18 +131,6 @@ class BlockNans(NamedTuple):
 
     def block_scale(self, u, radius, b):
         return min(1.0, 1.0 / max(norm_of(u) + radius, 1e-300))
-
-
-class Unprepared(NamedTuple):
-    """A rule that forgets to return what it has prepared."""
-
-    unit: float = 1.0
-
-    def prepare(self, parts, oracle, steepness):
-        pass
-
-    def select(self, point, t, rng):
-        return 0
 
 
 class Shrinking(NamedTuple):

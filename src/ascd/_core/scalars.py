@@ -4,7 +4,7 @@ The first ones depend on types, or are single instructions of the machine.  ``ex
 are for loops over samples: polynomials without branches and calls, so that several samples are computed at a time.
 With ``math.exp`` and ``math.log1p``, which take one number a call, logistic regression takes 1.14 times as long (1.3
 with many samples).  The coefficients interpolate at Chebyshev nodes; the results are within a few units of the last
-place (``tests/test_elementary.py`` compares with ``math``).
+place (``tests/test_losses.py`` compares with ``math``).
 
     exp(t) = 2^k·exp(r),       k = round(t / log 2),  |r| ≤ ½ log 2
     log(1 + u) = 2 artanh(s),  s = u / (2 + u),  here |s| ≤ ⅓

@@ -12,7 +12,7 @@ from ascd.matrix.columns import UNIT
 
 #: Relative: a dual point leaves the domain of a conjugate by the rounding of a product and a quotient, and a few more.
 DOMAIN_ROUNDING = 8.0 * 2.0**-52
-#: Relative error of the functions in ``elementary`` (6 ulps, see tests/test_elementary.py) and of divergences.
+#: Relative error of the functions in ``elementary`` (6 ulps, see tests/test_losses.py) and of divergences.
 FEW_UNITS = 16.0 * 2.0**-52
 #: Relative error of a sum or difference of a few terms, each rounded to half a unit in the last place of the largest.
 LAST_PLACES = 8.0 * 2.0**-53
