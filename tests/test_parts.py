@@ -15,6 +15,7 @@ from ascd.matrix.columns import careful_sum
 from ascd.problem.dual import dual_distance
 from ascd.problem.terms import CoordinateTerms
 
+pytestmark = pytest.mark.usefixtures("compiled")  # what holds bit by bit is about compiled code
 MANY = 40_000
 
 

@@ -57,6 +57,7 @@ def of_references(gradient, reference, _, __):
     return sums.tobytes()
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("call", [of_blocks, of_coordinates, of_samples, of_references])
 @pytest.mark.parametrize("size", [3, 4, 5, 9, 15, 17, 31, 40])
 def test_sums_do_not_depend_on_places(call, size):
