@@ -36,13 +36,6 @@ def parquet(folder):
     return folder / "parts"
 
 
-def zarr(folder, chunks=(20, 5), dtype="f8"):
-    zarr = pytest.importorskip("zarr", reason="the extra 'zarr' is not installed")
-    array = zarr.open(str(folder / "A.zarr"), mode="w", shape=A.shape, chunks=chunks, dtype=dtype)
-    array[:] = A
-    return folder / "A.zarr"
-
-
 def csv(folder):
     rows = "\n".join(",".join(map(repr, (*row.tolist(), float(y)))) for row, y in zip(A, B, strict=True))
     (folder / "table.csv").write_text(",".join([*(f"x{j}" for j in range(12)), "price"]) + "\n" + rows + "\n")

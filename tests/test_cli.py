@@ -65,8 +65,8 @@ MISUSED = [
     ("ft", "Did you mean 'fit'"),
     *((f"{command} --nonsense", "No such option") for command in COMMANDS),
     # a file, a folder or a name that is not there
-    *((f"{command} absent.csv", "no such file: absent.csv") for command in ("fit", "path", "predict m.npz")),
-    ("convert absent.csv new.parquet", "no such file: absent.csv"),
+    *((f"{command} absent.csv", "Path 'absent.csv' does not exist") for command in ("fit", "path", "predict m.npz")),
+    ("convert absent.csv new.parquet", "Path 'absent.csv' does not exist"),
     ("fit folder --target absent", "target must be left out"),
     ("fit c.parquet --target absent --memory 2GB", "unknown target 'absent'"),
     ("fit t.csv --model group-lasso --groups absent", "no such file: absent"),
@@ -114,7 +114,7 @@ MISUSED = [
     ("fit folder --explain", "--explain fits half-samples"),
     ("fit c.parquet --memory 2GB --drop", "--drop and --impute need the data in memory; ascd convert has them"),
     ("fit c.parquet --memory 2GB --target a --target b --model multi-task-lasso", "several targets need the data"),
-    ("predict m.npz folder", "is no file that this command reads"),
+    ("predict m.npz folder", "is no file; fit and path read folders"),
     *((f"fit {file} --{option} y --out n.npz", "have no names") for file in ("t.npz", "t.svm")
       for option in ("target", "without")),
     ("reproduce 4 --only-publish", "name no FIGURES"),
@@ -196,7 +196,7 @@ def test_a_missing_file_is_reported_before_heavy_imports(tmp_path):
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path,
                            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})  # fmt: skip
     assert found.stdout == "set()\n"
-    assert "no such file: none.csv" in found.stderr
+    assert "Path 'none.csv' does not exist" in found.stderr
 
 
 #: Options of `ascd fit` about the model, with a value each; MODELS says which model takes them.

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import os
-from functools import cache
 
 import numpy as np
 import pytest
 from matrix_answers import check_answers
-from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, converted, csv, libsvm, npy, parquet, write, write_parquet, zarr
-from pairs import in_pairs
+from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, converted, csv, libsvm, npy, parquet, write, write_parquet
 
 import ascd
 from ascd.io import open_data
-from ascd.io.opening import NpyReader, ParquetReader, ZarrReader
+from ascd.io.opening import NpyReader, ParquetReader
 from ascd.matrix import costs
 from ascd.matrix.base import as_block
 from ascd.matrix.files import FileMatrix
 from ascd.solver.subproblem import Subproblem
 from ascd.solver.tuning import LARGEST_SET
 
-FORMS = ["C", "F", "float32", "int8", "bool", "parquet", "zarr", "zarr rows", "csv", "libsvm"]
+FORMS = ["C", "F", "float32", "int8", "bool", "parquet", "csv", "libsvm"]
 
 
 def opened(form, folder, monkeypatch):
@@ -32,8 +30,6 @@ def opened(form, folder, monkeypatch):
         return open_data(path), np.load(path).astype(float)
     if form == "parquet":
         return open_data(parquet(folder), target="price"), A
-    if form.startswith("zarr"):
-        return open_data(zarr(folder, (20, 5) if form == "zarr" else (20, 12))), A
     return open_data(converted(folder, csv if form == "csv" else libsvm, monkeypatch)), A
 
 
@@ -62,7 +58,7 @@ def test_fits_equal_those_of_the_array(form, tmp_path, monkeypatch):
         assert data.feature_names == [f"x{j}" for j in range(12)]
 
 
-@pytest.mark.parametrize(("form", "least"), [("F", 4 * 50 * 8), ("C", 50 * 12 * 8), ("zarr", 2 * 50 * 5 * 8)])
+@pytest.mark.parametrize(("form", "least"), [("F", 4 * 50 * 8), ("C", 50 * 12 * 8)])
 def test_columns_that_nobody_asks_for_are_not_read(form, least, tmp_path, monkeypatch):
     data, _ = opened(form, tmp_path, monkeypatch)
     source = data.as_design()
@@ -144,34 +140,21 @@ def test_working_sets_are_no_larger_than_what_comes_near(tmp_path, monkeypatch, 
     assert found.objective == pytest.approx(whole.objective, rel=1e-7)
 
 
-# --------------------------------------------------- formats that decode whole chunks: each one once a pass
+# --------------------------------------------------- Parquet decodes whole chunks: each one once a pass
 
 EVERY, MIXED = np.arange(12), np.array([11, 0, 6, 1, 10, 5, 2])
-#: Bytes of the largest chunk: a column of nine rows, and 20 rows of five columns or of all.
-CHUNKS = {"parquet": 9 * 8, "zarr": 20 * 5 * 8, "zarr rows": 20 * 12 * 8}
+#: Bytes of the largest chunk: a column of nine rows.
+CHUNK = 9 * 8
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """The file of a form, written where it is first asked for."""
-
-    @cache
-    def path(form):
-        folder = tmp_path_factory.mktemp("data")
-        return parquet(folder) if form == "parquet" else zarr(folder, (20, 5) if form == "zarr" else (20, 12))
-
-    return path
+    return parquet(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture
-def reader_of(written):
-    """A reader of its own of the file of a form."""
-
-    def open_one(form):
-        path = written(form)
-        return ParquetReader(sorted(path.iterdir()), ["price"]) if form == "parquet" else ZarrReader(path)
-
-    return open_one
+def reader(written):
+    return ParquetReader(sorted(written.iterdir()), ["price"])
 
 
 def stored(reader, columns):
@@ -194,11 +177,9 @@ ABOUT_COLUMNS = ("dots", "several", "add", "fetch")
 
 
 @pytest.mark.parametrize("chunks_allowed", [1, 3, 200])
-@pytest.mark.parametrize("form", CHUNKS)
-def test_a_pass_decodes_every_chunk_once(form, chunks_allowed, reader_of):
+def test_a_pass_decodes_every_chunk_once(chunks_allowed, reader):
     """A piece is a thirty-second of the memory: less than a chunk, one, or several."""
-    reader = reader_of(form)
-    source = FileMatrix(reader, CHUNKS[form] * chunks_allowed)
+    source = FileMatrix(reader, CHUNK * chunks_allowed)
     for columns in (EVERY, COLUMNS, MIXED):
         expected = stored(reader, columns)
         for name in QUESTIONS if columns is EVERY else ABOUT_COLUMNS:
@@ -207,9 +188,10 @@ def test_a_pass_decodes_every_chunk_once(form, chunks_allowed, reader_of):
             assert reader.bytes_read - before == expected, name
 
 
-@in_pairs(form=CHUNKS, memory=[0.05, 0.5, 1, 3, 40, 200], order=["every", "some", "mixed", "backward"])
-def test_answers_are_numpys_in_any_order_of_columns(form, memory, order, reader_of):
-    source = FileMatrix(reader_of(form), CHUNKS[form] * memory)
+@pytest.mark.parametrize("memory", [0.05, 1, 3, 200])
+@pytest.mark.parametrize("order", ["every", "some", "mixed", "backward"])
+def test_answers_are_numpys_in_any_order_of_columns(memory, order, reader):
+    source = FileMatrix(reader, CHUNK * memory)
     columns = {"every": EVERY, "some": COLUMNS, "mixed": MIXED, "backward": MIXED[::-1]}[order]
     out, factors = np.zeros(50), np.arange(columns.size) - 1.0
     source.read_add(columns, factors, out)
@@ -264,26 +246,18 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(order, tmp_path, monke
         data.as_design().check_finite()
 
 
-def test_a_zarr_array_of_another_shape_is_an_error(tmp_path):
-    data = open_data(zarr(tmp_path))
-    zarr(tmp_path, dtype="f4")
-    with pytest.raises(OSError, match="has changed since it was opened"):
-        data.as_design().dots(np.arange(3), VECTOR)
-
-
 def test_sums_over_pieces_that_overflow_are_told_by_name(tmp_path):
     """Each piece is finite, their sum is not; warnings are errors here."""
     with pytest.raises(ValueError, match="A has columns whose squared norm overflows float64: rescale A"):
         ascd.Problem(open_data(save(tmp_path, np.full((400, 300), 9e152)), memory="1MiB"), np.ones(400))
 
 
-@pytest.mark.parametrize("make", [parquet, zarr])
-def test_damaged_files_are_named(make, tmp_path):
-    path = make(tmp_path)
-    data = open_data(path, target="price" if make is parquet else None)
-    for one in (one for one in path.rglob("*") if one.is_file() and one.name not in ("zarr.json", ".zarray")):
+def test_damaged_files_are_named(tmp_path):
+    path = parquet(tmp_path)
+    data = open_data(path, target="price")
+    for one in path.iterdir():
         state, content = one.stat(), one.read_bytes()
-        end = len(content) - 1500 if make is parquet else len(content)  # the description at its end stays
+        end = len(content) - 1500  # the description at its end stays
         one.write_bytes(b"\xff" * end + content[end:])
         os.utime(one, ns=(state.st_mtime_ns, state.st_mtime_ns))
     with pytest.raises(OSError, match=r"is damaged, or can no longer be read: "):

@@ -181,7 +181,7 @@ def project():
 #: What some packages are called in conda-forge.
 ELSEWHERE = {"matplotlib-base": "matplotlib", "pytorch": "torch", "cupy": "cupy-cuda12x"}
 #: Extras for users; the others are for whoever works on the library.
-FOR_USERS = ("plot", "cli", "parquet", "zarr", "dask", "cupy", "torch")
+FOR_USERS = ("plot", "cli", "parquet", "dask", "cupy", "torch")
 
 
 def bare(need: str) -> tuple[str, str]:

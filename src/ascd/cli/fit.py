@@ -88,8 +88,8 @@ def fit(
         raise click.UsageError("--explain fits half-samples, which need the data in memory, in one file")
     groups = given["groups"]
     if groups is not None:
-        if not groups.isdigit():
-            options.check_there(Path(groups))
+        if not (groups.isdigit() or Path(groups).is_file()):
+            raise FileNotFoundError(f"--groups: no such file: {groups}")
         given["groups"] = 1  # until the features are known
     with options.as_usage():
         if model not in SEVERAL_TARGETS and isinstance(source.target, tuple):

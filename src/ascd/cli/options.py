@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial, wraps
-from os.path import exists, realpath
+from os.path import realpath
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,8 +23,6 @@ Decorator = Callable[[Any], Any]
 SEPARATORS = {"tab": "\t", "\\t": "\t", "space": reading.WHITESPACE, "comma": ",", "semicolon": ";", "pipe": "|"}
 #: Different values that a text column may have, to become columns of 0 and 1.
 MOST_LEVELS = 20
-#: Endings of arrays that are read chunk by chunk.
-ARRAYS = (".npy", ".zarr")
 
 
 class GroupedOption(click.Option):
@@ -41,7 +39,7 @@ class GroupedCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[Any]] = {}
         for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
                 sections.setdefault(getattr(parameter, "heading", ""), []).append(record)
         for heading, records in sorted(sections.items(), key=lambda section: section[0] == ""):
@@ -53,8 +51,9 @@ option = partial(click.option, cls=GroupedOption)
 of_file = partial(option, heading="The data file")
 of_columns = partial(option, heading="Columns and missing values")
 
+EXISTING = click.Path(exists=True, path_type=Path)
 FILE = (
-    click.argument("data", type=click.Path(path_type=Path)),
+    click.argument("data", type=EXISTING),
     of_file("--format", type=click.Choice(list(reading.FORMATS)), help="Of DATA.  [by the file's name]"),
     of_file("--sep", help="What separates columns of a CSV file: , ; tab space …  [found]"),
     of_file("--decimal", type=click.Choice([".", ","]), help="The decimal mark of a CSV file.  [found]"),
@@ -91,31 +90,22 @@ class DataOptions(NamedTuple):
     memory: str | None
 
     @property
-    def is_chunked(self) -> bool:
-        """True for what can be read chunk by chunk only: a folder, or an array."""
-        return self.data.is_dir() or self.data.suffix.lower() in ARRAYS
-
-    @property
     def stays_on_disk(self) -> bool:
-        """True where the data are read chunk by chunk, because of --memory or of what they are."""
-        return self.memory is not None or self.is_chunked
+        """True where the data are read chunk by chunk, because of --memory or because they are a folder."""
+        return self.memory is not None or self.data.is_dir()
 
     def check(self, may_stay: bool = False) -> None:
-        """Raise an error for data that are not there, and for options with a wrong value."""
-        check_there(self.data)
+        """Raise an error for options with a wrong value, and for data that the command does not read."""
         if self.choices.drop and self.choices.impute:
             raise click.UsageError(f"--drop and --impute {self.choices.impute} exclude each other")
-        if self.is_chunked and not may_stay:
-            raise click.UsageError(
-                f"{self.data} is no file that this command reads, which needs the data in memory; fit and path read "
-                "folders and arrays chunk by chunk"
-            )
+        if self.data.is_dir() and not may_stay:
+            raise click.UsageError(f"{self.data} is no file; fit and path read folders chunk by chunk")
         with as_usage():
             reading.check_separator(self.dialect.sep)
             opening.as_bytes(self.memory)
             if not (may_stay and self.stays_on_disk):
                 self.format or reading.guess_format(self.data)
-            elif not self.is_chunked and not opening.parquet_files(self.data):
+            elif self.data.suffix.lower() not in (*reading.FORMATS["parquet"], ".npy") and not self.data.is_dir():
                 raise opening.not_on_disk(self.data)
 
 
@@ -215,14 +205,6 @@ def as_usage() -> Iterator[None]:
 
 
 # ---- where commands read and write
-
-
-def check_there(path: Path) -> None:
-    """Raise an error for a path where nothing is, and for pipes and devices, which can be read once only."""
-    if not exists(path):
-        raise FileNotFoundError(f"no such file: {path}")
-    if not (path.is_file() or path.is_dir()):
-        raise FileNotFoundError(f"not a file: {path}: pipes and devices can be read once only; save the data to a file")
 
 
 def folder_option(default: str) -> Decorator:

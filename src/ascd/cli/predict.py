@@ -22,7 +22,7 @@ USUAL = re.compile("^separator (','|none), header$|^text column|^column|filled a
 
 
 @click.command(cls=options.GroupedCommand)
-@click.argument("model_file", type=click.Path(path_type=Path))
+@click.argument("model_file", type=options.EXISTING)
 @options.data_options(
     *options.FILE,
     options.of_columns("--target", multiple=True, help="A column to leave out, and to score by; repeat for several."),

@@ -39,6 +39,10 @@ class Model(NamedTuple):
     classes: Array
     names: Array
 
+    def __repr__(self) -> str:
+        where = self.header["data"]
+        return f"Model({self.header['estimator']} of {where['file']}, {where['features']} features)"
+
     @property
     def recipe(self) -> Recipe:
         """How the data were read; the classes are levels of a target of words."""

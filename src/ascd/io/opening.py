@@ -30,8 +30,6 @@ from ascd.io.tables import ColumnError, check_names
 
 #: What NumPy raises for a damaged .npy file, by where the damage lies.
 DAMAGED_ARRAY = (ValueError, EOFError, SyntaxError, TokenError)
-#: Where the shape of a Zarr array stands, in the two versions of the format.
-ZARR_METADATA = ("zarr.json", ".zarray")
 INDEX, VERSION = "index.json", 4
 GROUP_FILES = ("data", "indices", "indptr", "target")
 #: Key of a Parquet file's metadata under which ``ascd convert`` keeps the target's name.
@@ -97,8 +95,8 @@ def open_data(path: Any, *, target: str | None = None, without: Sequence[str] = 
 
     Parameters
     ----------
-    path : a .npy file (C or Fortran order, any numbers), a Parquet file or a folder or list of them, a Zarr array, or a
-        folder written by ``ascd convert`` from a LIBSVM file
+    path : a .npy file (C or Fortran order, any numbers), a Parquet file or a folder or list of them, or a folder that
+        ``ascd convert`` wrote from a LIBSVM file
     target : the column of Parquet files that is the target: it becomes ``data.y`` and is no feature.  By default the
         target that ``ascd convert`` stored; without one every column is a feature
     without : columns of Parquet files that are no features
@@ -139,8 +137,6 @@ def open_data(path: Any, *, target: str | None = None, without: Sequence[str] = 
     if is_sparse:
         folder = SparseReader(first)
         return OnDisk(folder, allowed, None, folder.y)
-    if first.suffix.lower() == ".zarr" or any((first / name).is_file() for name in ZARR_METADATA):
-        return OnDisk(ZarrReader(first), allowed)
     if first.suffix.lower() != ".npy":
         raise not_on_disk(first)
     return OnDisk(NpyReader(first), allowed)
@@ -161,7 +157,7 @@ def parquet_files(path: Path) -> list[Path]:
 def not_on_disk(path: Path) -> ValueError:
     """Return the error of a file that is read as a whole only."""
     return ValueError(
-        f"{path} cannot be read piece by piece: .npy, .parquet, .zarr and folders that `ascd convert` writes can; "
+        f"{path} cannot be read piece by piece: .npy, .parquet and folders that `ascd convert` writes can; "
         "`ascd convert` makes such data from CSV and LIBSVM files"
     )
 
@@ -393,49 +389,6 @@ def _check_type(name: str, kind: Any, path: Path) -> None:
         raise TypeError(
             f"{path}: column {name!r} must hold numbers; it holds {kind}. Encode it, or leave it out (without)"
         )
-
-
-class ZarrReader:
-    """A Zarr array of two dimensions, read by zarr; the rows of its chunks are the groups."""
-
-    rows_apart, is_sparse = False, False
-
-    def __init__(self, path: Path) -> None:
-        array = _open_zarr(path)
-        _check_matrix(path, array)
-        self.array, self.shape, self.dtype, self.bytes_read = array, tuple(array.shape), array.dtype, 0
-        self.metadata = next((path / name for name in ZARR_METADATA if (path / name).is_file()), path)
-        self.state = state_of(self.metadata)  # a chunk that is written anew is not noticed
-        self.size = self.shape[0] * self.shape[1] * self.dtype.itemsize
-        self.step, self.together = array.chunks
-        self.ends = np.array([*range(0, self.shape[0], self.step), self.shape[0]])
-        self.by_columns = self.together < self.shape[1]
-        self.counts = np.full(self.shape[1], self.shape[0])
-
-    def read(self, rows: slice, columns: Array | None) -> Array:
-        chosen = np.arange(self.shape[1]) if columns is None else columns
-        top, left = rows.start // self.step * self.step, np.unique(chosen // self.together) * self.together
-        numbers = min(self.step, self.shape[0] - top) * np.minimum(self.together, self.shape[1] - left).sum()
-        self.bytes_read += int(numbers) * self.dtype.itemsize
-        with reading(self.metadata, self.state):
-            if columns is None:
-                return np.asarray(self.array[rows])
-            found = np.asarray(self.array.oindex[rows, columns])
-        return np.asfortranarray(found) if self.by_columns else np.ascontiguousarray(found)
-
-
-def _open_zarr(path: Path) -> Any:
-    try:
-        import zarr  # type: ignore[import-not-found, unused-ignore]
-    except ImportError as error:
-        raise ImportError("reading Zarr arrays needs zarr: pip install ascd[zarr]") from error
-    try:
-        found = zarr.open(str(path), mode="r")
-    except Exception as error:  # zarr's own errors differ between its versions
-        raise ValueError(f"{path} is not a Zarr array: {error}") from error
-    if not hasattr(found, "chunks"):
-        raise ValueError(f"{path} is a Zarr group; give the path of one of its arrays: {', '.join(sorted(found))}")
-    return found
 
 
 class SparseReader:
