@@ -7,6 +7,7 @@ What is to be compiled asks for the fixture ``compiled``.
 from __future__ import annotations
 
 import gc
+import os
 
 import pytest
 
@@ -25,3 +26,10 @@ def pytest_collection(session):
         gc.freeze()
         gc.set_threshold(50_000, 20, 50)  # most of what tests make lives no longer than they do, and is in no circle
         gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def huber_is_compiled(request, monkeypatch):
+    """Each fit of ``HuberRegressor`` is hundreds of runs of the solver."""
+    if "Huber" in request.node.name and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0"):
+        monkeypatch.setattr(jit, "is_interpreted", False)

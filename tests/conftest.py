@@ -29,13 +29,6 @@ def compiled(monkeypatch):
 
 
 @pytest.fixture
-def compiled_huber(request):
-    """Huber's regression is compiled: each fit of it is hundreds of runs of the solver."""
-    if "huber" in request.node.name.lower():
-        request.getfixturevalue("compiled")
-
-
-@pytest.fixture
 def compiled_sweeps(monkeypatch):
     """Sweeps over Gram matrices alone are compiled: most of the time, and one for a penalty."""
     from ascd.solver import models

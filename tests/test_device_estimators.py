@@ -30,7 +30,7 @@ def test_fitted_there_and_used_here():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", EVERY)
-def test_every_estimator(compiled_huber, name, dtype):
+def test_every_estimator(name, dtype):
     data = make_data(30, 4)
     check_estimator(EVERY[name], on_gpu, to_host, dtype, (data.X, target_of(name, data), data.weight))
 

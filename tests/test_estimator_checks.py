@@ -40,7 +40,6 @@ EVERY = [
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning", "ignore:The least populated class")
-@pytest.mark.usefixtures("compiled_huber")
 @parametrize_with_checks(EVERY)
 def test_scikit_learn_accepts_the_estimator(estimator, check):
     with warnings.catch_warnings():

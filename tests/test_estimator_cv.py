@@ -206,6 +206,7 @@ def test_the_plot_shows_the_curve_and_the_path(make):
 WIDE = np.random.default_rng(0).standard_normal((60, 150))
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("n_jobs", [None, 2])
 @pytest.mark.parametrize("make", [ours.LassoCV, ours.ElasticNetCV])
 def test_fits_of_folds_that_miss_the_tolerance_are_told_once_and_counted(make, n_jobs):

@@ -42,6 +42,7 @@ PRECISE = {
 }
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("strength", STRENGTHS)
 @pytest.mark.parametrize("name", PRECISE)
 def test_the_tolerance_bounds_the_error_of_coefficients(name, strength):

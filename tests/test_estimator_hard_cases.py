@@ -124,6 +124,7 @@ def test_samples_of_weight_zero_are_as_good_as_absent(name):
     np.testing.assert_allclose(weighted.intercept_, removed.intercept_, atol=1e-4)
 
 
+@pytest.mark.usefixtures("compiled")
 def test_an_early_end_is_a_warning_in_the_users_units_with_advice():
     rng = np.random.default_rng(0)
     wide = rng.standard_normal((50, 300))

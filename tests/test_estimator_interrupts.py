@@ -41,7 +41,6 @@ def check_only_the_first_is_done(model, whole):
     assert model.certificate_.gap >= model.certificate_.objective - whole.certificate_.objective
 
 
-@pytest.mark.usefixtures("compiled_huber")
 @pytest.mark.parametrize("name", [*EVERY, "GroupLasso", "MultiTaskLasso"])
 def test_every_estimator_keeps_its_point_and_raises(name, monkeypatch):
     """The last run of the solver is interrupted: that of the cross-validation's fit to all samples, say."""

@@ -13,9 +13,6 @@ from sklearn.preprocessing import StandardScaler
 
 import ascd
 
-pytestmark = pytest.mark.usefixtures("compiled_huber")
-
-
 OURS = {
     "Lasso": (ascd.Lasso, linear_model.Lasso, {"alpha": 0.1}, lambda y: y),
     "ElasticNet": (ascd.ElasticNet, linear_model.ElasticNet, {"alpha": 0.1, "l1_ratio": 0.6}, lambda y: y),

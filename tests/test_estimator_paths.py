@@ -92,6 +92,7 @@ def test_logistic_path_weighs_classes_and_takes_penalties_by_name():
     np.testing.assert_allclose(default[0, :-1], ridge.coef_[0], atol=1e-4)
 
 
+@pytest.mark.usefixtures("compiled")
 def test_fits_that_miss_the_tolerance_are_told():
     wide = np.random.default_rng(0).standard_normal((60, 150))
     limits = {"max_iter": 1, "tol": 1e-13}
