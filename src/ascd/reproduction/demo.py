@@ -183,11 +183,6 @@ class RaceOutcome(NamedTuple):
     goal: float
     conditions: str
 
-    @property
-    def head(self) -> tuple[str, ...]:
-        """The head of the table of ``rows``."""
-        return RACE_HEAD
-
     def arrival(self, label: str) -> tuple[float, float] | None:
         """Return columns read and seconds until the run came within the accuracy; None if it never did."""
         trace = self.runs[label].trace

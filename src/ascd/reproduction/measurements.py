@@ -326,17 +326,11 @@ def random_starts(parameters: Parameters) -> dict[str, Any]:
     return {"largest": max(late), "median": float(np.median(late)), "bound": n * theory.gradient_ratio_bound(n, alpha)}
 
 
+#: Kind of a job → its function.
 KINDS: dict[str, Callable[[Parameters], dict[str, Any]]] = {
-    "descent": descent,
-    "minimum": minimum,
-    "ratio": ratio,
-    "lower-bound": lower_bound,
-    "watched": watched,
-    "exact-is-steepest": exact_is_steepest,
-    "family": family,
-    "rates": rates,
-    "speed-up": speed_up,
-    "progress": progress,
-    "gradient-update": gradient_update,
-    "random-starts": random_starts,
-}
+    function.__name__.replace("_", "-"): function
+    for function in (
+        descent, minimum, ratio, lower_bound, watched, exact_is_steepest, family, rates, speed_up, progress,
+        gradient_update, random_starts,
+    )
+}  # fmt: skip

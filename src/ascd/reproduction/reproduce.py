@@ -14,7 +14,8 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -117,79 +118,44 @@ def _is_current(run: dict[str, Any] | None) -> bool:
 def conduct(plan: JobPlan, folder: Path, workers: int = 2, log: Log | None = None) -> int:
     """Do the jobs that have no result yet; return how many.  ``log`` gets a line for each finished group of jobs."""
     left = [job for job in plan.jobs.values() if find(folder, job) is None]
+    total, tell = len(plan.jobs), log or (lambda line: None)
+    done = total - len(left)
+    if done:
+        tell(f"{done} of {total} runs are there already")
     groups: dict[tuple[str, ...], list[Job]] = {}
     for job in left:
         groups.setdefault(job.kernels, []).append(job)
     ordered = sorted(groups.values(), key=lambda group: -sum(job.cost for job in group))
-    report = _reporter(len(plan.jobs), left, log)
-    if workers <= 1:
-        for group in ordered:
-            _do(group, folder)
-            report(group)
-    else:
-        _share(ordered, folder, workers, report)
+    finished = map(partial(_do, folder), ordered) if workers <= 1 else _in_processes(ordered, folder, workers)
+    for group in finished:
+        done += len(group)
+        what = "{problem} n = {features}, {rule} {oracle}" if group[0].kind == "descent" else group[0].kind
+        count = f", {len(group)} runs" if len(group) > 1 else ""
+        tell(f"[{done:{len(str(total))}d}/{total}] {what.format(**group[0].parameters)}{count}")
     return len(left)
 
 
-def _do(group: list[Job], folder: Path) -> None:
+def _do(folder: Path, group: list[Job]) -> list[Job]:
     """Do some jobs in order; store each result with its parameters and the versions of the packages."""
     for job in group:
         result = measure(job.kind, job.parameters)
         content = {"kind": job.kind, "parameters": job.parameters, "versions": versions(), "result": result}
         write_text(folder / "runs" / f"{job.name}.json", json.dumps(json_ready(content), allow_nan=False))
+    return group
 
 
-def _reporter(total: int, left: list[Job], log: Log | None) -> Callable[[list[Job]], None]:
-    """Return a function that logs a finished group of jobs."""
-    done = total - len(left)
-    if done and log:
-        log(f"{done} of {total} runs are there already")
-
-    def report(group: list[Job]) -> None:
-        nonlocal done
-        done += len(group)
-        if log:
-            what = "{problem} n = {features}, {rule} {oracle}" if group[0].kind == "descent" else group[0].kind
-            count = f", {len(group)} runs" if len(group) > 1 else ""
-            log(f"[{done:{len(str(total))}d}/{total}] {what.format(**group[0].parameters)}{count}")
-
-    return report
-
-
-def _share(groups: list[list[Job]], folder: Path, workers: int, done: Callable[[list[Job]], None]) -> None:
+def _in_processes(groups: list[list[Job]], folder: Path, workers: int) -> Iterator[list[Job]]:
     """Do groups of jobs in several processes, which end at Ctrl-C at once: a stored result is complete."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_on_interrupt) as pool:
+    context, to_end = multiprocessing.get_context("spawn"), (signal.SIGINT, signal.SIG_DFL)
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=signal.signal, initargs=to_end) as pool:
         try:
-            with _blocked_interrupt():
-                waiting = {pool.submit(_do, group, folder): group for group in groups}
-            for finished in as_completed(waiting):
-                finished.result()
-                done(waiting[finished])
+            for finished in as_completed([pool.submit(_do, folder, group) for group in groups]):
+                yield finished.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in multiprocessing.active_children():  # Ctrl-C reaches them too, `kill` does not
                 worker.terminate()
             raise
-
-
-@contextmanager
-def _blocked_interrupt() -> Iterator[None]:
-    """Block Ctrl-C while processes start: one that is still importing would end with a traceback."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _end_on_interrupt() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def gather(plan: JobPlan, folder: Path, scale: str) -> Path:
