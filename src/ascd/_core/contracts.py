@@ -1,4 +1,4 @@
-"""What parts must have, which classes are the user's, and errors that name the user's class, method and line."""
+"""What parts must have, which classes are the user's, and the error for those that cannot be compiled."""
 
 from __future__ import annotations
 
@@ -187,25 +187,6 @@ HOW_TO = (
     "not make new arrays.  With ASCD_DEBUG=1 in the environment (or, for rules, oracles and steps, debug=True) it runs "
     "as plain Python, whose errors are easier to read"
 )
-
-
-def named_error(error: Exception) -> Exception | None:
-    """Return the error of an uncompiled run with the user's class, method and line in its text; None where it is ours.
-
-    The innermost frame of a user's method counts.
-    """
-    place, trace = None, error.__traceback__
-    while trace is not None:
-        owner: Any = trace.tb_frame.f_locals.get("self")
-        if hasattr(owner, "_fields") and not is_ours(owner.__class__):
-            place = _place(type(owner), trace.tb_frame.f_code, trace.tb_lineno)
-        trace = trace.tb_next
-    if place is None:
-        return None
-    try:
-        return type(error)(f"{place[0]}: {error} {place[1]}")
-    except TypeError:  # an exception that takes other arguments
-        return RuntimeError(f"{place[0]}: {type(error).__name__}: {error} {place[1]}")
 
 
 def compile_error(error: Exception, kinds: Sequence[type]) -> TypeError:

@@ -38,15 +38,7 @@ from uuid import uuid4
 import numpy as np
 
 from ascd._core import scalars
-from ascd._core.contracts import (
-    compile_error,
-    compiled_methods,
-    contract_methods,
-    detours,
-    named_error,
-    share_method,
-    users_classes,
-)
+from ascd._core.contracts import compile_error, compiled_methods, contract_methods, detours, share_method, users_classes
 from ascd._core.scalars import at as at
 from ascd._core.scalars import is_one as is_one
 from ascd._core.scalars import wide as wide
@@ -95,14 +87,8 @@ class Kernel:
     def _detour(self, args: tuple[Any, ...]) -> Any:
         if not (is_interpreted or _debugging.get()):
             return self.compiled_for(args)(*args)
-        try:
-            with np.errstate(all="ignore"):  # compiled code does not warn either
-                return self.py_func(*args)
-        except Exception as error:
-            named = named_error(error)
-            if named is None:
-                raise
-            raise named from error
+        with np.errstate(all="ignore"):  # compiled code does not warn either
+            return self.py_func(*args)
 
     def compiled_for(self, args: tuple[Any, ...]) -> Any:
         """Return numba's dispatcher for these arguments: one of its own for the users' classes among them."""

@@ -104,8 +104,8 @@ def minimize(
     record_gap : also record the duality gap (a pass over the data for each record)
     callback : called with a ``Snapshot`` at each record; a true answer stops the run
     progress : show a progress bar (needs ``rich`` outside of notebooks)
-    debug : run the parts as plain Python, hundreds of times slower: every index is checked, and errors name class,
-        method and line of a part of your own; ``ASCD_DEBUG=1`` in the environment does the same everywhere
+    debug : run the parts as plain Python, hundreds of times slower: every index is checked, and tracebacks end in the
+        line of a part of your own; ``ASCD_DEBUG=1`` in the environment does the same everywhere
     intercept : fit a constant c in f(Ax + c·1), as one more coordinate without penalty; ``solution.intercept`` has it
 
     Returns

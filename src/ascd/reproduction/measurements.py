@@ -14,7 +14,6 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.engine.minimize import minimize
-from ascd.engine.naming import named_part
 from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
 from ascd.engine.rules.ascd import ASCD, SmallestSet
@@ -23,6 +22,7 @@ from ascd.matrix.columns import dot
 from ascd.problem.problem import Problem
 from ascd.reproduction import theory
 from ascd.reproduction.datasets import problem_of
+from ascd.reproduction.panels import named_part
 from ascd.results.solution import Solution, Status
 from ascd.results.trace import COLUMNS
 from ascd.solver import solve
@@ -50,8 +50,8 @@ def descent(parameters: Parameters) -> dict[str, Any]:
     problem = problem_of(parameters)
     solution = whole_run(
         problem,
-        rule=named_part(parameters["rule"], RULES, "rule"),
-        oracle=named_part(parameters["oracle"], ORACLES, "oracle"),
+        rule=named_part(parameters["rule"], RULES),
+        oracle=named_part(parameters["oracle"], ORACLES),
         max_iter=parameters["epochs"] * problem.n_features,
         tol=0.0,
         record=parameters["record"],
@@ -178,7 +178,7 @@ def watched(parameters: Parameters) -> dict[str, Any]:
     problem = problem_of(parameters)
     steps = parameters["epochs"] * problem.n_features
     table = np.zeros((steps, 6))
-    oracle = named_part(parameters["oracle"], ORACLES, "oracle")
+    oracle = named_part(parameters["oracle"], ORACLES)
     options = {"steepness": parameters["steepness"], "step": "fixed", "tol": 0.0, "record": None}
     whole_run(problem, rule=Watched(table), oracle=oracle, max_iter=steps, rng=parameters["seed"], **options)
     counts = table[:, 2] > parameters["resolution"] ** 2 * table[0, 2]

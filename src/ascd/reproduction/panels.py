@@ -10,14 +10,14 @@ common, and a run that is on disk is not repeated.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ascd._core.checks import unknown_name
 from ascd._core.contracts import asked
-from ascd.engine.naming import named_part
 from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
 from ascd.reproduction.datasets import TextSource
@@ -274,6 +274,21 @@ class JobPlan(NamedTuple):
         self.curves.setdefault(part, {}).setdefault(curve, []).append(job.name)
 
 
+def named_part(text: str, table: Mapping[str, Any]) -> Any:
+    """Return the part that a text names, with literal arguments in parentheses.
+
+    Examples
+    --------
+    >>> from ascd.reproduction.panels import ORACLES, named_part
+    >>> named_part("random(printed=True)", ORACLES)
+    Random(printed=True)
+    """
+    name, _, arguments = text.partition("(")
+    call: Any = ast.parse(f"part({arguments or ')'}", mode="eval").body
+    values = [ast.literal_eval(value) for value in call.args]
+    return table[name](*values, **{each.arg: ast.literal_eval(each.value) for each in call.keywords})
+
+
 def figure_of(part: str) -> str:
     """Return the figure that a part of the results belongs to."""
     return PANELS[part].figure if part in PANELS else part
@@ -319,7 +334,7 @@ def _plan_panel(made: JobPlan, panel: Panel, scale: str, text: TextSource | None
     problem = _problem_parameters(panel, size, text)
     n = problem["samples"] if panel.problem == "svm" else problem["features"]
     for method in panel.methods:
-        rule, oracle = named_part(method.rule, RULES, "rule"), named_part(method.oracle, ORACLES, "oracle")
+        rule, oracle = named_part(method.rule, RULES), named_part(method.oracle, ORACLES)
         is_random = asked(rule, "is_random", True) or asked(oracle, "is_random", False)
         cost = 2.0 + size.epochs * n * (2e-7 if asked(rule, "is_blind", False) else 1e-8 * n)
         parts = {key: getattr(method, key) or getattr(panel, key) for key in ("steepness", "step", "init")}
