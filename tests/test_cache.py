@@ -21,7 +21,7 @@ from copies import OTHERS, can_copy, copy_of_package, ended
 import ascd
 from ascd._core.jit import SECONDS_KEPT
 from ascd.problem.penalties import as_penalty
-from ascd.problem.terms import cost_of
+from ascd.problem.terms import ByCoordinate, cost_of
 
 PACKAGE = Path(ascd.__file__).parent
 
@@ -32,8 +32,8 @@ with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     import numpy as np, ascd
     from ascd.problem.penalties import as_penalty
-    from ascd.problem.terms import cost_of, largest_violation
-    penalty, columns, x = as_penalty({penalty}, 2), np.arange(2), np.array([2.0, 0.5])
+    from ascd.problem.terms import ByCoordinate, cost_of, largest_violation
+    penalty, columns, x = ByCoordinate(as_penalty({penalty}, 2)), np.arange(2), np.array([2.0, 0.5])
     found = cost_of(penalty, columns, x)
     largest_violation(penalty, columns, x, x)
     stats = [kernel.compiled_for((penalty,)).stats for kernel in (cost_of, largest_violation)]
@@ -297,5 +297,5 @@ def test_each_class_of_a_name_runs_its_own_code(compiled):
     made = [(1.0, "Distance"), (3.0, "Distance"), (100.0, "L1"), (7.0, "Distance")]
     kinds, columns, x = [ascd.L1, *(penalty_class(*each) for each in made)], np.arange(1), np.array([2.0])
     for _ in range(2):
-        found = [cost_of(as_penalty(kind(1.0), 1), columns, x) for kind in kinds]
+        found = [cost_of(ByCoordinate(as_penalty(kind(1.0), 1)), columns, x) for kind in kinds]
         assert found == [2.0, 2.0, 6.0, 200.0, 14.0]

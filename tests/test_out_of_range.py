@@ -20,7 +20,7 @@ from ascd.problem.arithmetic import inverse_square, length_across, share_along, 
 from ascd.problem.dual import dual_length
 from ascd.problem.losses import product_up
 from ascd.problem.softmax import fill_shares, largest_divergence
-from ascd.problem.terms import CoordinateTerms
+from ascd.problem.terms import Terms
 from ascd.solver.bounds import set_all_exact
 
 LOSSES = {"squared": ascd.Squared(), "huber": ascd.Huber(1.0), "huber of 1e-200": ascd.Huber(1e-200)}
@@ -148,5 +148,5 @@ def test_what_a_raw_gradient_out_of_range_tells():
 
 def test_a_product_that_is_no_number_is_not_at_rest():
     estimate, radius = np.array([[np.nan], [0.5], [0.5], [2.0]]), np.array([0.0, 0.0, np.nan, 0.0])
-    terms = CoordinateTerms(ascd.L1(1.0).check(4), np.ones(4))
+    terms = Terms(ascd.L1(1.0).check(4), np.ones(4))
     assert terms.undecided(np.zeros((4, 1)), estimate, radius).tolist() == [0, 2, 3]

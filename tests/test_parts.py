@@ -13,7 +13,7 @@ from ascd._core import threads
 from ascd.matrix import costs
 from ascd.matrix.columns import careful_sum
 from ascd.problem.dual import dual_distance
-from ascd.problem.terms import CoordinateTerms
+from ascd.problem.terms import Terms
 
 pytestmark = pytest.mark.usefixtures("compiled")  # what holds bit by bit is about compiled code
 MANY = 40_000
@@ -51,7 +51,7 @@ def test_coordinates_are_screened_and_measured_part_by_part(jobs):
     rng = np.random.default_rng(3)
     x = np.where(rng.random(MANY) < 0.01, rng.standard_normal(MANY), 0.0)
     estimate, radius, norm = rng.standard_normal(MANY), 0.1 * rng.random(MANY), 1.0 + rng.random(MANY)
-    terms, interval = CoordinateTerms(ascd.L1(1.0), norm), (x[:, None], estimate[:, None], radius)
+    terms, interval = Terms(ascd.L1(1.0), norm), (x[:, None], estimate[:, None], radius)
     expected = np.flatnonzero((x != 0.0) | (np.abs(estimate) + radius > 1.0))
     assert terms.screen(*interval).tolist() == expected.tolist()
     largest = np.abs(estimate) + radius

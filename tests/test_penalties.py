@@ -12,7 +12,7 @@ from formulas import HIGH, LOW, PENALTIES, C, W, inside
 import ascd
 from ascd import L1, L2, Box, Problem, solve
 from ascd.problem.penalties import as_penalty
-from ascd.problem.terms import NO_INDICES, gap_of_coordinates, largest_term
+from ascd.problem.terms import ByCoordinate, gap_of, largest_term
 
 N = 4
 POINTS = (-3.0, -1.0, -0.5, 0.0, 0.1, 0.25, 0.5, 1.5, 2.0, 4.0)
@@ -212,9 +212,9 @@ def test_a_conjugate_with_bounds_that_overflows_is_infinite():
     penalty, x = ascd.BoundedL1L2(1.75e225, 0.05).check(2), np.zeros((2, 1))
     assert penalty.cost_conjugate(1.9e226, 0) == penalty.cost_conjugate(-1.9e226, 0) == INF
     products = np.array([1.9e226, -1.9e226])
-    for gap in (gap_of_coordinates, gap_of_coordinates.compiled):
+    for gap in (gap_of, gap_of.compiled):
         for j in (0, 1):
-            assert gap(penalty, x.ravel(), products, np.zeros(2), np.array([j]), NO_INDICES, 1.0)[0] == INF
+            assert not gap(ByCoordinate(penalty), x.ravel(), products, np.zeros(2), np.array([j]), 1.0, True)[2]
     solution = solve(Problem([[-1.08e132], [5.4e131]], [-1.49e94, 8.7e93], penalty=penalty), intercept=True)
     assert solution.x[0] > 0.0
     assert solution.objective < 1e188

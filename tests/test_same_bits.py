@@ -12,7 +12,7 @@ import pytest
 import ascd
 from ascd.problem.losses import Sample
 from ascd.problem.samples import evaluate_samples
-from ascd.problem.terms import gap_of_blocks, gap_of_coordinates, measure_blocks
+from ascd.problem.terms import ByBlock, ByCoordinate, gap_of, measure
 from ascd.solver.bounds import products_with_references
 
 # ------------------------------------------------------------------------------------------- loops as they stand
@@ -35,14 +35,14 @@ def placed(arrays, distance):
 
 def of_blocks(x, u, radius, room):
     penalty = ascd.Problem(np.eye(x.size), x, penalty=ascd.GroupL2(0.1, groups=x.size)).penalty
-    ends, blocks, one = np.array([0, x.size]), np.array([0]), np.ones(1)
-    measured = measure_blocks(penalty, x, u, np.abs(radius[:1]), ends, one, blocks, room, np.zeros(1))
-    return gap_of_blocks(penalty, x, u, np.abs(radius[:1]), ends, blocks, 0.7, room), measured
+    parts, blocks = ByBlock(penalty, np.array([0, x.size]), room), np.array([0])
+    measured = measure(parts, x, u, np.abs(radius[:1]), np.ones(1), blocks, np.zeros(1))
+    return gap_of(parts, x, u, np.abs(radius[:1]), blocks, 0.7, True), measured
 
 
 def of_coordinates(x, u, radius, _):
-    penalty, listed = ascd.L1L2(0.1, 0.2).check(x.size), np.arange(x.size)
-    return gap_of_coordinates(penalty, x, u, np.abs(radius), listed, listed[:0], 0.7)
+    parts = ByCoordinate(ascd.L1L2(0.1, 0.2).check(x.size))
+    return gap_of(parts, x, u, np.abs(radius), np.arange(x.size), 0.7, True)
 
 
 def of_samples(target, weight, predictor, gradient):

@@ -12,7 +12,6 @@ from solving import LOSSES, alike, target_of
 
 import ascd
 from ascd._core.threads import use_threads
-from ascd.problem.block_penalties import BlockNorm
 from ascd.problem.samples import evaluate_samples
 from ascd.problem.tuning import SAMPLES_A_PART
 from ascd.solver.bounds import GradientBounds
@@ -110,19 +109,6 @@ def test_a_raw_gradient_of_zeros_tells_nothing_of_later_ones(intercept, outputs)
         bounds.read_all(gradient)
     bounds.update(later)
     assert np.all(np.linalg.norm(A.T @ later - bounds.estimate, axis=1) <= bounds.radius)
-
-
-@pytest.mark.parametrize("positive", [False, True])
-@pytest.mark.parametrize(("group", "l1", "ridge"), [(2.0, 0.0, 0.0), (1.0, 0.7, 0.0), (0.0, 0.5, 0.0), (1.5, 0.2, 3.0)])
-def test_gradients_within_the_resting_radius_leave_a_block_at_rest(group, l1, ridge, positive):
-    rng, one = np.random.default_rng(1), np.ones(1)
-    penalty = BlockNorm(group * one, l1 * one, ridge * one, positive)
-    (radius,) = penalty.resting_radii()
-    for _ in range(200):
-        u = rng.standard_normal(rng.integers(1, 6)) * (rng.random() < rng.random(1))
-        u[0] += rng.standard_normal()
-        u *= radius * (1.0 - 1e-12) / np.linalg.norm(u)
-        assert penalty.block_conjugate(u, 0.0, 0) == 0.0
 
 
 def test_blocks_that_moved_or_may_move_are_not_screened_out():

@@ -81,9 +81,8 @@ class PiecewiseBlockPenalty(BlockPenalty, Protocol):
 
 
 class BlockPenaltyOptions(Protocol):
-    """Uncompiled and optional, as in ``PenaltyOptions``; ``resting_radii``: see ``ascd.problem.block_penalties``."""
+    """Uncompiled and optional, as in ``PenaltyOptions``."""
 
-    def resting_radii(self) -> Any: ...
     def scaled(self, factor: float) -> Any: ...
     def is_smooth(self) -> bool: ...
 

@@ -28,8 +28,6 @@ WORTH_A_THREAD = 2.5e5
 #: Parts for each thread, at most: the first to end takes another.  Nanoseconds of work that a part must have then.
 #: (A pass over 5·10⁷ sparse entries has three for each of sixteen.)
 MOST_PARTS, WORTH_A_PART = 4, 1e6
-#: Numbers in a part of a list that threads make together: parts of fixed size, joined in their order.
-LISTED_A_PART = 1 << 13
 #: With fewer entries in the matrix than this, the linear algebra library (OpenBLAS) does not start threads, and they
 #: need not be limited, which takes longer than such a product.
 WORTH_LIMITING = 10_000
@@ -100,23 +98,6 @@ def share(
         ends = [0, *np.searchsorted(total, total[-1] * np.arange(1, parts) / parts).tolist(), size]
     spans = [span for span in pairwise(ends) if span[0] < span[1]]
     run_together([partial(kernel, *arguments, *([room()] if room else []), *span) for span in spans])
-
-
-def share_list(price: float, listed: Array, kernel: Callable[..., Any], *arguments: Any) -> int:
-    """List some of range(listed.size) in ``listed``, in rising order and in parallel; return how many they are.
-
-    kernel(*arguments, listed, counts, start, stop) lists those of the parts from ``start`` to ``stop``, each part from
-    its own beginning on, and counts them.  A part has ``LISTED_A_PART`` numbers.
-    """
-    size = LISTED_A_PART
-    counts = np.empty(-(-listed.size // size), dtype=np.int64)
-    share(price, counts.size, kernel, *arguments, listed, counts)
-    total = 0
-    for part, count in enumerate(counts.tolist()):
-        if total < part * size:  # the part before was not full
-            listed[total : total + count] = listed[part * size : part * size + count]
-        total += count
-    return total
 
 
 def run_together(tasks: Sequence[Callable[[], Any]]) -> None:

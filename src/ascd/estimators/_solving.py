@@ -32,7 +32,6 @@ from ascd.matrix.columns import UNIT
 from ascd.problem.block_penalties import BlockNorm, SparseGroup
 from ascd.problem.penalties import L1L2, BoundedL1L2
 from ascd.problem.problem import Problem
-from ascd.problem.terms import cost_of
 from ascd.results.limits import hearing_of_losses, tell_of_loss
 from ascd.results.solution import Solution, Status
 from ascd.solver import path, solve
@@ -146,7 +145,7 @@ def solve_problem(
 
 def is_allowed(problem: Any, x: Array) -> bool:
     """Return True for coefficients within the bounds of a penalty by coordinate."""
-    return math.isfinite(cost_of(problem.parts.penalty, np.arange(x.size), x))
+    return math.isfinite(problem.cost(x))
 
 
 def solve_in_turn(solvers: Iterable[Callable[[Settings], Any]], settings: Settings) -> list[Any]:
@@ -248,8 +247,8 @@ def nearest_float32(problem: Any, x: Array) -> Array:
         return wide
     if is_allowed(problem, wide):
         return wide
-    penalty, everything = problem.parts.penalty, np.arange(x.size)
-    costs = [cost_of(penalty, everything[j : j + 1], wide[j : j + 1]) for j in everything]
+    terms, everything = problem.terms(), np.arange(x.size)
+    costs = [terms.cost_on(everything[j : j + 1], wide[j : j + 1]) for j in everything]
     return np.where(np.isfinite(costs), nearest, np.nextafter(nearest, np.float32(0.0))).astype(np.float64)
 
 

@@ -39,7 +39,7 @@ from ascd.matrix.base import DataGone
 from ascd.matrix.columns import UNIT
 from ascd.problem.losses import Huber
 from ascd.problem.problem import Problem
-from ascd.problem.terms import cost_of, penalty_conjugates
+from ascd.problem.terms import penalty_conjugates
 from ascd.results.limits import hearing_of_losses, tell_of_loss
 from ascd.results.solution import Solution, Status
 
@@ -271,7 +271,7 @@ class _Point:
         self.residuals = data.target - problem.image(solution.x) - solution.intercept
         self.scale = max(search.floor, scale_of(self.residuals, data.weight, data.epsilon))
         self.derivative = derivative_in_scale(self.residuals, data.weight, self.sigma, data.epsilon)
-        penalty = 2.0 / self.sigma * float(cost_of(problem.parts.penalty, np.arange(self.x.size), self.x))
+        penalty = 2.0 / self.sigma * problem.cost(self.x)
         self.objective = primal(self.residuals, data.weight, self.scale, data.epsilon) + penalty
         size = float(np.abs(self.x) @ problem.parts.norm) + abs(self.intercept) * math.sqrt(data.total)
         zeta = rounding_of(self.x.size) * size  # how far the residuals can be off

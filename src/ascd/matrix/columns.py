@@ -257,26 +257,6 @@ def careful_sums(vector: Array, sums: Array, start: int, stop: int) -> None:
         sums[part, 0], sums[part, 1], sums[part, 2] = total, rest, size
 
 
-def elementwise(ufunc: Any, first: Array, second: Any, out: Array | None = None) -> Array:
-    """Return ufunc(first, second) for a vector and a vector or number, in a new vector or in ``out``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> elementwise(np.add, np.arange(3.0), 1.0)
-    array([1., 2., 3.])
-    """
-    if first.size < costs.CHEAP:
-        return np.asarray(ufunc(first, second, out=out))
-    out = np.empty(first.size) if out is None else out
-    share(costs.SUMMED * out.size, out.size, _fill, ufunc, first, second, out)
-    return out
-
-
-def _fill(ufunc: Any, first: Array, second: Any, out: Array, start: int, stop: int) -> None:
-    ufunc(first[start:stop], second[start:stop] if np.ndim(second) else second, out=out[start:stop])
-
-
 def support(vector: Array) -> Array:
     """Return the positions where the vector is not 0; NumPy finds True four times as fast as numbers.
 

@@ -10,7 +10,6 @@ A compiled block penalty is a NamedTuple whose methods take one block b, its coe
 ``block_scale``         the largest s in [0, 1] with Ψ_b*(s·u') finite for ‖u' − u‖ ≤ radius
 ``block_piece``         (optional) where Ψ_b is smooth around x: fill in its gradient, nan for entries at a kink, and
                         return (k, m): its Hessian on the others is k/‖x‖·(I − x̂x̂ᵀ) + m·I.  For Newton steps
-``resting_radii``       (optional, uncompiled) for every block a ρ_b, so that Ψ_b(0) = 0 and Ψ_b*(u) = 0 for ‖u‖ ≤ ρ_b
 ``scaled``              (optional, uncompiled) the penalty times a factor; for paths
 ======================  ============================================================================================
 
@@ -33,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array, as_number, as_parameter
-from ascd._core.jit import helper, kernel
+from ascd._core.jit import helper
 from ascd.problem.arithmetic import keeps_digits, length_of, violation_of
 from ascd.problem.groups import Groups
 from ascd.problem.penalties import cost_size, derivative_size, piece
@@ -154,10 +153,6 @@ class BlockNorm(NamedTuple):
             smooth = along + self.ridge[b] * x[i] + math.copysign(self.l1[b], x[i])
             slope[i] = math.nan if is_at_kink or is_kink else smooth
         return kink, self.ridge[b]
-
-    def resting_radii(self) -> Array:
-        # soft(u) is no longer than ‖u‖ − l1
-        return self.group + self.l1
 
     def is_smooth(self) -> bool:
         return not (self.group.any() or self.l1.any() or self.positive)
@@ -291,7 +286,7 @@ def as_strength(value: Any, name: str) -> float:
 
 
 class Entrywise(NamedTuple):
-    """A penalty by coordinate for ``n_columns`` columns, applied to every entry of their rows of coefficients.
+    """A penalty by coordinate, applied to every entry of the rows of coefficients.
 
     A block is one column with its T outputs: Ψ_b(x) = Σ_i Ψ_j(x_i) with j = b.  A product u_i known within a radius
     lies in an interval; Ψ_j* is convex and its domain an interval, so both are worst at its ends.
@@ -300,12 +295,11 @@ class Entrywise(NamedTuple):
     --------
     >>> import numpy as np, ascd
     >>> from ascd.problem.block_penalties import Entrywise
-    >>> float(Entrywise(ascd.L1(2.0), 1).block_cost(np.array([1.0, -3.0]), 0))
+    >>> float(Entrywise(ascd.L1(2.0)).block_cost(np.array([1.0, -3.0]), 0))
     8.0
     """
 
     penalty: Any
-    n_columns: int
 
     def block_cost(self, x: Array, b: int) -> float:
         total = 0.0
@@ -347,11 +341,6 @@ class Entrywise(NamedTuple):
             slope[i] = self.penalty.subgradient(x[i], b)[0] if low < x[i] < high else math.nan
         return 0.0, most
 
-    def resting_radii(self) -> Array | None:
-        """Return how long the gradient of each block may be so that it stays at 0; None where zero has a cost."""
-        radii = np.empty(self.n_columns)
-        return radii if fill_radii(self.penalty, radii) else None
-
     def is_smooth(self) -> bool:
         return bool(hasattr(self.penalty, "is_smooth") and self.penalty.is_smooth())
 
@@ -371,15 +360,3 @@ def largest_conjugate(penalty: Any, u: float, radius: float, j: int) -> float:
         wider = penalty.cost_conjugate(end, j)
         value = max(value, wider) if wider < math.inf else value
     return value
-
-
-@kernel
-def fill_radii(penalty: Any, radii: Array) -> bool:
-    """Fill in the radius around 0 that ∂Ψ_j(0) contains, negative if it does not contain 0; False if Ψ_j(0) ≠ 0."""
-    for j in range(radii.size):
-        if penalty.cost(0.0, j) != 0.0:
-            return False
-        low, high = penalty.subgradient(0.0, j)
-        size = 4.0 * LAST_PLACES * derivative_size(penalty, 0.0, j)  # as far as ``largest_conjugate`` looks
-        radii[j] = min(-low, high) - size
-    return True

@@ -25,21 +25,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.columns import UNIT, careful_sum
-from ascd.problem.arithmetic import has_digits, lengths_of_blocks, norm, square_over
+from ascd.problem.arithmetic import lengths_of_blocks, norm
 from ascd.problem.dual import dual_distance, dual_length, is_finite, unweighted
-from ascd.problem.samples import movable_curvature, sample_gap
-from ascd.problem.terms import NO_INDICES, is_required, rests_for_certain, term_and_size
-from ascd.problem.tuning import MARGINS, RELATIVE, SAFETY, SAMPLES_A_PART, WORTHWHILE
-
-#: The first share by which the scale of a dual point is made smaller.
-MARGIN = MARGINS[0]
+from ascd.problem.terms import NO_INDICES
+from ascd.problem.tuning import MARGINS, RELATIVE, WORTHWHILE
 
 
 class Point(NamedTuple):
@@ -86,17 +82,6 @@ def certify(problem: Any, terms: Any, point: Point, products: Products, enough: 
     enough : the gap is made no tighter than this
     """
     with np.errstate(all="ignore"):
-        if terms.is_by_coordinate and not problem.loss.is_coupled and point.predictor.size <= SAMPLES_A_PART:
-            # without compensated sums; inf where a product is required
-            loss, listed, room = problem.loss, np.empty(terms.count, dtype=np.int64), np.empty((2, problem.n_samples))
-            gap = gap_at_gradient(
-                loss.sample, loss.loss, terms.penalty, terms.norm, point.x.ravel(), float(point.constant[0]),
-                point.intercept, point.predictor.ravel(), point.raw_gradient.ravel(), point.curvature.own.ravel(),
-                products.estimate.ravel(), products.radius, problem.total_weight, problem.target_error, loss.bound,
-                listed, room[0], room[1] if point.intercept else room[1, :0],
-            )  # fmt: skip
-            if gap <= enough:
-                return Certificate(float(gap), True)
         if not (is_finite(point.x.ravel()) and is_finite(point.raw_gradient.ravel())):
             return Certificate(math.inf, True)
         return _Proof(problem, terms, point).certificate(products, enough)
@@ -121,113 +106,16 @@ def gap_of_gradient(problem: Any, x: Array, predictor: Array, raw_gradient: Arra
         return proof._within(near, estimate, radius)
 
 
-@kernel
-def gap_at_gradient(
-    sample: Any, loss: Any, penalty: Any, norm: Array, x: Array, constant: float, intercept: bool, predictor: Array,
-    gradient: Array, curvature: Array, estimate: Array, radius: Array, total: float, target_error: float, bound: float,
-    listed: Array, dual: Array, reach: Array,
-) -> float:  # fmt: skip
-    """Return the gap at the raw gradient as dual point, moved along the curvatures where it must sum to 0.
-
-    Sums are plain, with their rounding errors added; inf where a product is required or curvatures have no bound.
-    """
-    d = predictor.size
-    length, spread, away = distance_in_dual(gradient, gradient, 0.0, sample.weight), 0.0, 0.0
-    if not (length < math.inf and bound < math.inf):
-        return math.inf
-    if intercept:
-        if not centre_dual(sample, loss, gradient, curvature, length, total, dual, reach):
-            return math.inf
-        spread = distance_in_dual(reach, reach, 0.0, sample.weight)
-        away = distance_in_dual(gradient, dual, 1.0, sample.weight)
-    else:
-        for k in range(d):
-            dual[k] = gradient[k]
-    rounding = 2.0 * (d + 8.0) * UNIT * max(length, distance_in_dual(dual, dual, 0.0, sample.weight))
-    wide_by = rounding + away + spread
-    count, moved, size_of_x, scale = 0, 0, 0.0, 1.0
-    for number in range(x.size):
-        j = wide(number)
-        r = radius[j] + wide_by * norm[j]
-        if is_required(penalty, x[j], j, estimate[j], r, False):
-            return math.inf
-        if not rests_for_certain(penalty, x[j], j, estimate[j], r):
-            listed[count] = j
-            count += 1
-            scale = min(scale, penalty.dual_scale(-estimate[j] - r, j), penalty.dual_scale(r - estimate[j], j))
-        moved += x[j] != 0.0
-        size_of_x += abs(x[j]) * norm[j]
-    zeta = (moved + 3.0) * UNIT * (size_of_x + abs(constant) * math.sqrt(total)) if moved > 0 else 0.0
-    if not scale > 0.0:
-        return math.inf
-    scale = scale * (1.0 - MARGIN) if scale < 1.0 else scale
-    gap, size = 0.0, 0.0
-    for i in range(count):
-        j = wide(listed[i])
-        r = radius[j] + wide_by * norm[j]
-        term, parts = term_and_size(penalty, x[j], j, scale * (estimate[j] - r), scale * (estimate[j] + r))
-        gap += term
-        size += parts
-    gap += sample_gap(sample, loss, predictor, dual, reach, scale, 0, d)
-    distance = distance_in_dual(gradient, dual, scale, sample.weight) + spread
-    return finished(gap, size, residual_rounding(length), distance, zeta + target_error, bound)
-
-
-@helper
-def centre_dual(
-    sample: Any, loss: Any, gradient: Array, curvature: Array, length: float, total: float, dual: Array, reach: Array
-) -> bool:
-    """Fill in V − H·ΣV/ΣH, and how far each entry is at most from a dual point that sums to 0; False if ΣH is 0.
-
-    A sample whose entry is near the end of its domain does not move.
-    """
-    d, sum_of_roots, excess = dual.size, 0.0, 0.0
-    typical = length / math.sqrt(d)
-    for k in range(d):
-        reach[k] = (
-            curvature[k] if loss.is_quadratic() else movable_curvature(sample, loss, gradient, curvature, typical, k)
-        )
-    for k in range(d):  # apart: loops that add up store nothing, so that sums do not depend on the arrays' places
-        sum_of_roots += reach[k]
-        excess += gradient[k]
-    if not 0.0 < sum_of_roots < math.inf:
-        return False
-    left, size = 0.0, 0.0
-    for k in range(d):
-        dual[k] = gradient[k] - reach[k] / sum_of_roots * excess
-    for k in range(d):
-        left += dual[k]
-        size += abs(dual[k])
-    own = 0.0 if loss.is_quadratic() else 8.0 * UNIT * length
-    misses = abs(left) + (d + 8.0) * UNIT * size + 2.0 * own * math.sqrt(total)
-    for k in range(d):
-        reach[k] = reach[k] / sum_of_roots * (SAFETY * misses)
-    return True
-
-
-@helper
-def distance_in_dual(one: Array, other: Array, scale: float, weight: Any) -> float:
-    """Return √Σ (one_k − scale·other_k)²/s_k; inf where its square is not an ordinary number of float64."""
-    total = 0.0
-    for number in range(one.size):
-        k = wide(number)
-        difference, counted = one[k] - scale * other[k], at(weight, k)
-        total += square_over(difference, counted) if counted > 0.0 else 0.0
-    return math.sqrt(total) if total == 0.0 or has_digits(total) else math.inf
-
-
-@helper
 def residual_rounding(length: float) -> float:
     """Return what the rounding of residuals can add to a gap, for raw gradients of this length."""
     off = 4.0 * UNIT * length
     return off * off / RELATIVE
 
 
-@helper
 def finished(gap: float, size: float, rounding: float, distance: float, zeta: float, curvature: float) -> float:
     """Return the gap with its rounding errors: of ``size`` that cancelled, of residuals, of a predictor off by ζ."""
     bound = (1.0 + RELATIVE) * gap + 8.0 * UNIT * size + rounding
-    if zeta != 0.0:  # nan must not pass; no power: one that overflows is an error in Python
+    if zeta != 0.0:  # nan must not pass
         bound += (distance + 2.0 * curvature * zeta) * zeta
     return bound if bound == bound else math.inf
 
@@ -296,22 +184,19 @@ class _Proof:
         return Certificate(best, True)
 
     def _fit(self) -> Any:
-        columns = self.problem.groups.order[self._rows(self.fixed)]
+        columns = self.problem.groups.order[self.problem.groups.columns(self.fixed)]
         return self.loss.dual_fit(self.matrix, columns, self.required, self.point)
 
-    def _rows(self, blocks: Array) -> Array:
-        """Return the rows of x that belong to some blocks."""
-        return blocks if self.terms.is_by_coordinate else self.problem.groups.columns(blocks)
-
     def _at_zero(self) -> float:
-        gap, size = self.terms.gap_at_zero(self.point.x)
+        zero, terms = np.zeros(self.terms.count), self.terms
+        gap, size = terms.gap(self.point.x, np.zeros(self.point.x.shape), zero, terms.all, NO_INDICES, 1.0)
         gap += self.loss.gap(self.point.predictor, np.zeros(self.point.predictor.shape), np.empty(0), 0.0)
         return finished(gap, size, self.rounding, self.length, self.zeta, self.most_curvature)
 
     def _gap(self, dual: Array, estimate: Array, radius: Array, fit: Any, enough: float) -> tuple[float, Array]:
         """Return the gap for the dual points near this one that fit the columns, and by how much it misses them."""
         excess, error = self._excess(dual)
-        estimate[self._rows(self.fixed)] = self.required
+        estimate[self.problem.groups.columns(self.fixed)] = self.required
         required = np.zeros(excess.shape)  # 0 for the intercept
         required[: len(self.required)] = np.abs(self.required)
         gap, away = math.inf, 0.0
@@ -329,7 +214,7 @@ class _Proof:
 
         One row a column to fit, and a last one for the sums where there is an intercept; one column an output.
         """
-        columns = self.problem.groups.order[self._rows(self.fixed)]
+        columns = self.problem.groups.order[self.problem.groups.columns(self.fixed)]
         own, outputs = self._own_rounding(dual), range(self.outputs)
         excess, error = np.empty((2, columns.size + self.point.intercept, self.outputs))
         for t in outputs:
@@ -352,7 +237,7 @@ class _Proof:
         gap = self._within(near, estimate, radius)
         if gap > enough and self._within(near, estimate, spread) < max(WORTHWHILE * gap, enough):
             blocks = self._undecided(near, estimate, radius)
-            rows = self._rows(blocks)
+            rows = self.problem.groups.columns(blocks)
             columns, error = self.problem.groups.order[rows], np.empty((rows.size, self.outputs))
             for t in range(self.outputs):
                 vector = np.ascontiguousarray(near.dual[:, t])
@@ -380,14 +265,8 @@ class _Proof:
             radius = radius + self.norm_rounding * (lengths + radius)
             radius[np.isnan(radius)] = math.inf  # where something overflowed nothing is known
         listed = self._undecided(near, estimate, radius)
-        for margin in MARGINS:
-            scale = terms.scale(estimate, radius, listed, margin)
-            if not scale > 0.0:
-                return math.inf
-            gap, size = terms.gap(x, estimate, radius, listed, near.fixed, scale)
-            gap += self.loss.gap(self.point.predictor, near.dual, near.reach, scale)
-            if gap < math.inf:
-                break
+        samples = partial(self.loss.gap, self.point.predictor, near.dual, near.reach)
+        gap, size, scale = scaled_gap(terms, x, estimate, radius, listed, near.fixed, samples)
         if near.fixed.size and scale < near.least_scale and self.required.any():
             return math.inf  # the products required are missed by more than the reach was computed for
         distance = (self._distance(near.dual, scale) if self.zeta > 0.0 else 0.0) + near.spread
@@ -418,6 +297,25 @@ class _Proof:
         """Return M; where curvatures have no bound, the largest here, if the error ζ cannot change it much."""
         most = unweighted(self.point.curvature.most, 1.0 if self.problem.root is None else self.problem.weight)
         return bounded_curvature(self.loss, self.zeta, self.problem.weight, float(most.max()))
+
+
+def scaled_gap(
+    terms: Any, x: Array, estimate: Array, radius: Array, listed: Array, fixed: Array,
+    samples: Callable[[float], float], share: float = 1.0,
+) -> tuple[float, float, float]:  # fmt: skip
+    """Return the gap at the largest scale that fits, the size of the penalty's terms, and that scale.
+
+    ``samples`` returns the samples' part for a scale; scales are made smaller by the factor ``share``.
+    """
+    for margin in MARGINS:
+        scale = share * terms.scale(estimate, radius, listed, margin)
+        if not scale > 0.0:
+            return math.inf, 0.0, 0.0
+        gap, size = terms.gap(x, estimate, radius, listed, fixed, scale)
+        gap += samples(scale)
+        if gap < math.inf:
+            break
+    return gap, size, scale
 
 
 def predictor_error(problem: Any, x: Array, constant: Array, total: float) -> float:
@@ -468,14 +366,9 @@ def certify_from_sums(
         if terms.required(x, estimate, balance.radius, False, NO_INDICES)[0].size:
             return math.inf
         listed = terms.undecided(x, estimate, balance.radius)
-        for margin in MARGINS:
-            scale = terms.scale(estimate, balance.radius, listed, margin) * (1.0 - 2.0 * balance.error)
-            if not scale > 0.0:
-                return math.inf
-            gap, size = terms.gap(x, estimate, balance.radius, listed, NO_INDICES, scale)
-            gap += _from_chords(sums.gaps, scales, scale, balance)
-            if gap < math.inf:
-                break
+        samples = partial(_from_chords, sums.gaps, scales, balance)
+        share = 1.0 - 2.0 * balance.error
+        gap, size, scale = scaled_gap(terms, x, estimate, balance.radius, listed, NO_INDICES, samples, share)
         length = math.sqrt(sums.square)
         distance = (1.0 - scale * float(balance.scales.min()) + balance.error) * length
         zeta = predictor_error(problem, x, constant, problem.total_weight)
@@ -498,7 +391,7 @@ def _balance(problem: Any, sums: Any, intercept: bool) -> _Balance | None:
     return _Balance(scales, error, scales @ sums.split, (2.0 * rounding + error) * size)
 
 
-def _from_chords(gaps: Array, known: Array, scale: float, balance: _Balance) -> float:
+def _from_chords(gaps: Array, known: Array, balance: _Balance, scale: float) -> float:
     """Return the samples' part of the gap, at the worse end of what the scales may be."""
     order, total = np.argsort(1.0 - known), 0.0
     for found, part in zip(gaps, (scale * balance.scales).tolist(), strict=True):

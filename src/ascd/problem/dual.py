@@ -31,7 +31,7 @@ from ascd._core.jit import at, kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix, as_block
-from ascd.matrix.columns import careful_sum, elementwise, support
+from ascd.matrix.columns import careful_sum, support
 from ascd.problem.arithmetic import has_digits, norm, square_over
 from ascd.problem.tuning import SAFETY, SAMPLES_A_PART, SMALLEST_SINGULAR
 
@@ -79,24 +79,25 @@ def square_sums(vector: Array, other: Array, scale: float, weight: Any, sums: Ar
 
 
 class ExactDual:
-    """The raw gradient itself: no product is required."""
+    """The raw gradient itself: no product is required.
+
+    ``near`` returns how far a dual point that fits exactly can be, entry by entry and in all, where products and sums
+    are off by ``misses`` of shape (k, T).
+    """
 
     def start(self, gradient: Array) -> Array:
         return gradient
 
     def moved(self, dual: Array, excess: Array) -> Array:
+        """Return the dual point whose products are smaller by ``excess`` (k, T)."""
         return dual
 
     def near(self, dual: Array, misses: Array) -> tuple[Array, float]:
         return np.empty(0), 0.0
 
 
-class FittedDual:
-    """A fit for each output; ``weight`` are those of the samples.
-
-    ``near`` returns how far the dual point that fits exactly can be, entry by entry and in all, where products and
-    sums are off by ``misses`` of shape (k, T).
-    """
+class FittedDual(ExactDual):
+    """A fit for each output; ``weight`` are those of the samples."""
 
     def __init__(self, fits: list[Any], weight: Any, has_columns: bool) -> None:
         self.fits, self.weight, self.has_columns = fits, weight, has_columns
@@ -112,7 +113,6 @@ class FittedDual:
         return dual
 
     def moved(self, dual: Array, excess: Array) -> Array:
-        """Return the dual point whose products are smaller by ``excess`` (k, T)."""
         out = np.empty(dual.shape)
         for t, fit in enumerate(self.fits):
             out[:, t] = fit.moved(np.ascontiguousarray(dual[:, t]), excess[:, t])
@@ -121,11 +121,9 @@ class FittedDual:
     def near(self, dual: Array, misses: Array) -> tuple[Array, float]:
         reach, spread = np.empty(dual.shape), 0.0
         for t, fit in enumerate(self.fits):
-            reach[:, t], bound = fit.reach(misses[:, t])
-            length = dual_length(np.ascontiguousarray(reach[:, t]), self.weight)
-            if bound is not None:
-                length = min(length, dual_length(bound, self.weight))
-            spread = math.hypot(spread, length)
+            bounds = fit.reach(misses[:, t])
+            reach[:, t] = bounds[0]
+            spread = math.hypot(spread, min(dual_length(bound, self.weight) for bound in bounds))
         return reach, spread
 
 
@@ -138,12 +136,8 @@ class DualFit:
     def __init__(self, block: Array, root: Array, used: Array) -> None:
         unit, size = to_length_one(block[:, used] * root[:, None])
         self.root, self.used, self.size = root, used, size
-        if used.size == 1:  # quickly
-            one = np.ones((1, 1))
-            self.directions, self.left, self.right, self.singular = unit, one, one, one[0] * unit.any()
-        else:
-            self.directions, triangle = np.linalg.qr(unit)
-            self.left, self.singular, self.right = np.linalg.svd(triangle)
+        self.directions, triangle = np.linalg.qr(unit)
+        self.left, self.singular, self.right = np.linalg.svd(triangle)
 
     @property
     def is_regular(self) -> bool:
@@ -154,13 +148,13 @@ class DualFit:
         coefficients = self.left @ (self.right @ (excess[self.used] / self.size) / self.singular)
         return dual - self.root * (self.directions @ coefficients)
 
-    def reach(self, excess: Array) -> tuple[Array, Array | None]:
+    def reach(self, excess: Array) -> tuple[Array, ...]:
         """Return how far a dual point that fits exactly can be where products are off by ``excess``.
 
-        First sample by sample; then as a vector of at most the same length that is easier to bound.
+        First sample by sample; then as a vector whose length bounds that of the difference, too.
         """
         if self.used.size == 0:
-            return np.zeros(self.root.size), np.zeros(self.root.size)
+            return (np.zeros(self.root.size),)
         length = SAFETY * float(np.linalg.norm(excess[self.used] / self.size))
         least = float(self.singular[-1])
         rows = np.linalg.norm(self.directions @ (self.left * self.singular), axis=1)
@@ -174,16 +168,15 @@ class InterceptFit:
     """
 
     def __init__(self, curvature: Array, total: float) -> None:
-        self.root = elementwise(np.divide, curvature, total)
+        self.root = curvature / total
 
     def moved(self, dual: Array, excess: Array) -> Array:
         """Return the dual point whose sum is smaller by ``excess``."""
-        out = elementwise(np.multiply, self.root, -float(excess[0]))
-        return elementwise(np.add, out, dual, out)
+        return dual - self.root * float(excess[0])
 
-    def reach(self, excess: Array) -> tuple[Array, Array | None]:
-        """See ``DualFit``; the first is easy to bound."""
-        return elementwise(np.multiply, self.root, SAFETY * abs(float(excess[0]))), None
+    def reach(self, excess: Array) -> tuple[Array, ...]:
+        """See ``DualFit``."""
+        return (self.root * (SAFETY * abs(float(excess[0]))),)
 
 
 def centred(dual: Array, fit: DualFit | InterceptFit) -> Array:
@@ -253,8 +246,17 @@ def _independent(block: Array) -> Array:
 
 
 def _surely_depend(block: Array, used: Array, others: Array) -> bool:
-    """Return whether the other columns certainly are combinations of those used, in some units."""
-    return _depend(block, used, others) or _depend(_in_units(block), used, others)
+    """Return whether the other columns certainly are combinations of those used, as they are or in some units."""
+    for columns in (block, _in_units(block)):
+        rest = others[columns[:, others].any(axis=0)]
+        if rest.size == 0:
+            return True
+        if used.size:
+            coefficients = np.linalg.lstsq(columns[:, used], columns[:, rest], rcond=None)[0]
+            found = zip(columns[:, rest].T, coefficients.T, strict=True)
+            if all(_is_combination(columns[:, used], column, factors) for column, factors in found):
+                return True
+    return False
 
 
 def _in_units(block: Array) -> Array:
@@ -265,15 +267,6 @@ def _in_units(block: Array) -> Array:
     is_whole = ~np.fmod(block, unit).any(axis=0) & (size.max(axis=0, initial=0.0) / unit < 2.0**50)
     found: Array = block / np.where(is_whole, unit, 1.0)
     return found
-
-
-def _depend(block: Array, used: Array, others: Array) -> bool:
-    """Return whether the other columns certainly are combinations of those used, as they are."""
-    others = np.array([j for j in others if block[:, j].any()], dtype=np.int64)
-    if others.size == 0 or used.size == 0:
-        return others.size == 0
-    coefficients = np.linalg.lstsq(block[:, used], block[:, others], rcond=None)[0]
-    return all(_is_combination(block[:, used], block[:, j], coefficients[:, which]) for which, j in enumerate(others))
 
 
 def _is_combination(block: Array, column: Array, coefficients: Array) -> bool:

@@ -41,7 +41,7 @@ from ascd._core.contracts import check_methods, is_ours
 from ascd._core.jit import at, helper, kernel, optional_method, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
-from ascd.problem.arithmetic import square_over, square_times
+from ascd.problem.arithmetic import square_times
 from ascd.problem.tuning import BEYOND_BOUNDS, FAR, LAST_PLACES
 from ascd.protocols import Penalty
 
@@ -62,33 +62,6 @@ def soft_threshold(v: float, threshold: float) -> float:
     if v < -threshold:
         return v + threshold
     return 0.0
-
-
-@helper
-def net_cost(x: float, l1: float, l2: float, linear: float) -> float:
-    """Return l1·|x| + ½·l2·x² + linear·x."""
-    cost = linear * x
-    if l1 > 0.0:
-        cost += l1 * abs(x)
-    if l2 > 0.0:
-        cost += square_times(x, 0.5 * l2)
-    return cost
-
-
-@helper
-def net_prox(v: float, step: float, l1: float, l2: float, linear: float) -> float:
-    """Return argmin_z ½(z − v)² + step·(l1·|z| + ½·l2·z² + linear·z)."""
-    moved = v - step * linear
-    if l1 > 0.0:
-        moved = soft_threshold(moved, step * l1)
-    return moved / (1.0 + step * l2) if l2 > 0.0 else moved
-
-
-@helper
-def net_subgradient(x: float, l1: float, l2: float, linear: float) -> tuple[float, float]:
-    """Return the ends of ∂(l1·|x| + ½·l2·x² + linear·x)."""
-    smooth = l2 * x + linear if l2 > 0.0 else linear
-    return (l1 if x > 0.0 else -l1) + smooth, (-l1 if x < 0.0 else l1) + smooth
 
 
 @helper
@@ -114,7 +87,11 @@ def scale_between(u: float, low: float, high: float, size: float) -> float:
 
 
 class Net:
-    """Formulas of coordinates without bounds."""
+    """l1·|x| + ½·l2·x² + linear·x for lower ≤ x ≤ upper, +inf outside.
+
+    In one dimension the minimiser over an interval is the free minimiser, moved to the nearest end: the prox and the
+    point where the conjugate's supremum is taken are those of the elastic net, clipped.
+    """
 
     __slots__ = ()
 
@@ -122,38 +99,71 @@ class Net:
     def l1_l2_linear(self, j: int) -> tuple[float, float, float]:
         raise NotImplementedError
 
+    @helper
+    def limits_of(self, j: int) -> tuple[float, float]:
+        return -math.inf, math.inf
+
     def cost(self, x: float, j: int) -> float:
-        l1, l2, linear = self.l1_l2_linear(j)
-        return net_cost(x, l1, l2, linear)
+        (l1, l2, linear), (lower, upper) = self.l1_l2_linear(j), self.limits_of(j)
+        if x < lower or x > upper:
+            return math.inf
+        cost = linear * x
+        if l1 > 0.0:
+            cost += l1 * abs(x)
+        if l2 > 0.0:
+            cost += square_times(x, 0.5 * l2)
+        return cost
 
     def cost_size(self, x: float, j: int) -> float:
         return self.cost(x, j) + 2.0 * max(0.0, -self.l1_l2_linear(j)[2] * x)
 
     def prox(self, v: float, step: float, j: int) -> float:
-        l1, l2, linear = self.l1_l2_linear(j)
-        return net_prox(v, step, l1, l2, linear)
+        (l1, l2, linear), (lower, upper) = self.l1_l2_linear(j), self.limits_of(j)
+        moved = v - step * linear
+        if l1 > 0.0:
+            moved = soft_threshold(moved, step * l1)
+        if l2 > 0.0:
+            moved = moved / (1.0 + step * l2)
+        return max(min(moved, upper), lower)
 
     def subgradient(self, x: float, j: int) -> tuple[float, float]:
-        l1, l2, linear = self.l1_l2_linear(j)
-        return net_subgradient(x, l1, l2, linear)
+        (l1, l2, linear), (lower, upper) = self.l1_l2_linear(j), self.limits_of(j)
+        smooth = l2 * x + linear if l2 > 0.0 else linear
+        low, high = (l1 if x > 0.0 else -l1) + smooth, (-l1 if x < 0.0 else l1) + smooth
+        if x <= lower:
+            low = -math.inf
+        if x >= upper:
+            high = math.inf
+        return low, high
 
     def cost_conjugate(self, u: float, j: int) -> float:
-        l1, l2, linear = self.l1_l2_linear(j)
-        beyond = max(0.0, abs(u - linear) - l1)
+        (l1, l2, linear), (lower, upper) = self.l1_l2_linear(j), self.limits_of(j)
+        tilt = u - linear
+        best = soft_threshold(tilt, l1) if l1 > 0.0 else tilt
         if l2 > 0.0:
-            return 0.5 * square_over(beyond, l2)
-        return 0.0 if beyond == 0.0 else math.inf
+            best = best / l2
+        elif best != 0.0:
+            best = math.inf if best > 0.0 else -math.inf
+        best = max(lower, min(upper, best))
+        if math.isinf(best):
+            return math.inf
+        gain = (tilt if best > 0.0 else -tilt) - l1  # one product: a difference of two might be inf - inf
+        return (gain - 0.5 * l2 * abs(best)) * abs(best)
 
     def dual_scale(self, u: float, j: int) -> float:
-        l1, l2, linear = self.l1_l2_linear(j)
+        (l1, l2, linear), (lower, upper) = self.l1_l2_linear(j), self.limits_of(j)
         if l2 > 0.0:
             return 1.0
-        return scale_between(u, linear - l1, linear + l1, abs(linear) + l1 if l1 > 0.0 else 0.0)
+        low = linear - l1 if math.isinf(lower) else -math.inf
+        high = linear + l1 if math.isinf(upper) else math.inf
+        return scale_between(u, low, high, abs(linear) + l1 if l1 > 0.0 else 0.0)
 
     def piece(self, x: float, j: int) -> tuple[float, float, float]:
-        l1, l2, _ = self.l1_l2_linear(j)
-        low = -math.inf if l1 == 0.0 or x < 0.0 else 0.0
-        high = math.inf if l1 == 0.0 or x > 0.0 else 0.0
+        (l1, l2, _), (low, high) = self.l1_l2_linear(j), self.limits_of(j)
+        if not low < x < high or (x == 0.0 and l1 > 0.0):
+            return l2, x, x
+        if l1 > 0.0:
+            low, high = (max(low, 0.0), high) if x > 0.0 else (low, min(high, 0.0))
         return l2, low, high
 
     def scaled(self: Any, factor: float) -> Any:
@@ -179,7 +189,8 @@ class Net:
         return self._replace(**checked)
 
     def is_smooth(self) -> bool:
-        return not np.any(self.l1_l2_linear(ALL)[0])
+        is_open = all(np.isinf(end).all() for end in self.limits_of(ALL))
+        return is_open and not np.any(self.l1_l2_linear(ALL)[0])
 
     def with_free(self: Any, n: int) -> Any:
         """Return the penalty for n + 1 coordinates, of which the last has none."""
@@ -189,65 +200,15 @@ class Net:
 
 
 class BoundedNet(Net):
-    """Formulas inside lower ≤ x ≤ upper, with +inf outside.
-
-    In one dimension the minimiser over an interval is the free minimiser, moved to the nearest end: the prox and the
-    point where the conjugate's supremum is taken are those of the elastic net, clipped.
-    """
+    """A ``Net`` with fields for its bounds."""
 
     __slots__ = ()
     lower: Any
     upper: Any
 
-    def cost(self, x: float, j: int) -> float:
-        if x < at(self.lower, j) or x > at(self.upper, j):
-            return math.inf
-        l1, l2, linear = self.l1_l2_linear(j)
-        return net_cost(x, l1, l2, linear)
-
-    def prox(self, v: float, step: float, j: int) -> float:
-        l1, l2, linear = self.l1_l2_linear(j)
-        return max(at(self.lower, j), min(at(self.upper, j), net_prox(v, step, l1, l2, linear)))
-
-    def subgradient(self, x: float, j: int) -> tuple[float, float]:
-        l1, l2, linear = self.l1_l2_linear(j)
-        low, high = net_subgradient(x, l1, l2, linear)
-        if x <= at(self.lower, j):
-            low = -math.inf
-        if x >= at(self.upper, j):
-            high = math.inf
-        return low, high
-
-    def cost_conjugate(self, u: float, j: int) -> float:
-        l1, l2, linear = self.l1_l2_linear(j)
-        tilt = u - linear
-        best = soft_threshold(tilt, l1) if l1 > 0.0 else tilt
-        if l2 > 0.0:
-            best = best / l2
-        elif best != 0.0:
-            best = math.inf if best > 0.0 else -math.inf
-        best = max(at(self.lower, j), min(at(self.upper, j), best))
-        if math.isinf(best):
-            return math.inf
-        gain = (tilt if best > 0.0 else -tilt) - l1  # one product: a difference of two might be inf - inf
-        return (gain - 0.5 * l2 * abs(best)) * abs(best)
-
-    def dual_scale(self, u: float, j: int) -> float:
-        l1, l2, linear = self.l1_l2_linear(j)
-        if l2 > 0.0:
-            return 1.0
-        low = linear - l1 if math.isinf(at(self.lower, j)) else -math.inf
-        high = linear + l1 if math.isinf(at(self.upper, j)) else math.inf
-        return scale_between(u, low, high, abs(linear) + l1 if l1 > 0.0 else 0.0)
-
-    def piece(self, x: float, j: int) -> tuple[float, float, float]:
-        l1, l2, _ = self.l1_l2_linear(j)
-        low, high = at(self.lower, j), at(self.upper, j)
-        if not low < x < high or (x == 0.0 and l1 > 0.0):
-            return l2, x, x
-        if l1 > 0.0:
-            low, high = (max(low, 0.0), high) if x > 0.0 else (low, min(high, 0.0))
-        return l2, low, high
+    @helper
+    def limits_of(self, j: int) -> tuple[float, float]:
+        return at(self.lower, j), at(self.upper, j)
 
     def check(self: Any, n: int) -> Any:
         found, name = Net.check(self, n), type(self).__name__
@@ -256,9 +217,6 @@ class BoundedNet(Net):
         if np.any(np.asarray(found.lower) == math.inf) or np.any(np.asarray(found.upper) == -math.inf):
             raise ValueError(f"{name} lower must be below +inf and upper above -inf: the box is empty otherwise")
         return found
-
-    def is_smooth(self) -> bool:
-        return bool(np.isinf(self.lower).all() and np.isinf(self.upper).all()) and Net.is_smooth(self)
 
     def is_held(self) -> bool:
         l1, l2, _ = self.l1_l2_linear(ALL)

@@ -37,7 +37,7 @@ from ascd.problem.losses import Sample, Stated, as_loss
 from ascd.problem.penalties import as_penalty, check_bounded
 from ascd.problem.samples import Outputs
 from ascd.problem.softmax import Softmax
-from ascd.problem.terms import BlockTerms, CoordinateTerms
+from ascd.problem.terms import Terms
 from ascd.problem.tuning import SMALLEST_SQUARE
 from ascd.protocols import BlockPenalty
 
@@ -253,7 +253,7 @@ class Problem:
     @cached_property
     def block_penalty(self) -> Any:
         """The penalty as one of blocks, for every kind of problem."""
-        return Entrywise(self.penalty, self.n_features) if self.is_by_coordinate else self.penalty
+        return Entrywise(self.penalty) if self.is_by_coordinate else self.penalty
 
     @cached_property
     def ends(self) -> Array:
@@ -304,11 +304,12 @@ class Problem:
         given = Products(read(gradient), np.zeros(self.groups.count), read)
         return certify(self, self.terms(), place, given).gap
 
-    def terms(self) -> CoordinateTerms | BlockTerms:
-        """Return the sums over the penalty."""
+    def terms(self, penalty: Any = None) -> Terms:
+        """Return the sums over the penalty, or over another one of the same kind."""
+        penalty = self.penalty if penalty is None else penalty
         if self.is_by_coordinate:
-            return CoordinateTerms(self.penalty, self.norm)
-        return BlockTerms(self.penalty, self.block_norm, self.ends, self.n_outputs)
+            return Terms(penalty, self.norm)
+        return Terms(penalty, self.block_norm, self.ends, self.n_outputs)
 
     def cost(self, point: Array) -> float:
         """Return Σ Ψ_b for coefficients of shape (n, T) in the order of the blocks."""
@@ -383,7 +384,7 @@ def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any
         if groups is not None:
             raise ValueError(f"groups are for penalties of blocks; {type(penalty).__name__} is one by coordinate")
         checked = as_penalty(penalty, n)
-        return (checked, None) if is_plain else (Entrywise(checked, n), as_groups(None, n))
+        return (checked, None) if is_plain else (Entrywise(checked), as_groups(None, n))
     own = getattr(penalty, "groups", None) if hasattr(penalty, "compiled") else None
     if own is not None and groups is not None:
         raise ValueError(f"groups: {type(penalty).__name__} has its own groups; leave groups=None")

@@ -35,7 +35,7 @@ from ascd._core.jit import at, helper, kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix
-from ascd.matrix.columns import elementwise, farthest
+from ascd.matrix.columns import farthest
 from ascd.problem.dual import ExactDual, FittedDual, fit_to, unweighted
 from ascd.problem.losses import Sample, Stated, divergence, weighted_value
 from ascd.problem.tuning import BALANCED, DOMAIN_ROUNDING, MOST_NEWTON_STEPS, SAMPLES_A_PART, SMALL
@@ -144,7 +144,7 @@ class Outputs:
         share(costs.CURVED_SAMPLE * out.size, out.size, movable_curvatures, *given)
         return out.reshape(own.shape)
 
-    def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> ExactDual | FittedDual | None:
+    def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> ExactDual | None:
         """Return what moves a dual point to the products (k, T) that ``columns`` require, and to sums of 0.
 
         None where that is out of reach.  For a quadratic loss all outputs are moved with the same factors.
@@ -248,7 +248,7 @@ def _balance(
     if is_lost(total, start):
         search[T] = guess
         total = _evaluate(sample, loss, predictor, guess, gradient, curvature)[0]
-    elementwise(np.add, predictor, search[T], predictor)
+    predictor += search[T]
     return total
 
 

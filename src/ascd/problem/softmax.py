@@ -32,6 +32,7 @@ from ascd.matrix import costs
 from ascd.matrix.base import Matrix
 from ascd.matrix.columns import UNIT
 from ascd.problem.arithmetic import lengths_of_blocks, norm
+from ascd.problem.dual import ExactDual
 from ascd.problem.samples import Curvature
 from ascd.problem.tuning import BALANCED, LEAST_ORDINARY, SMALLEST_SHARE, UNDERFLOW
 
@@ -112,17 +113,11 @@ class Softmax:
         return None if columns.size else SoftmaxDual(self, point)
 
 
-class SoftmaxDual:
+class SoftmaxDual(ExactDual):
     """The raw gradient as dual point; ``near`` returns a share of the probabilities for each sample."""
 
     def __init__(self, loss: Softmax, point: Any) -> None:
         self.loss, self.point = loss, point
-
-    def start(self, gradient: Array) -> Array:
-        return gradient
-
-    def moved(self, dual: Array, excess: Array) -> Array:
-        return dual
 
     def near(self, dual: Array, misses: Array) -> tuple[Array, float]:
         """Return how far the nearest dual point with sums of 0 is, where sums are off by ``misses`` (1, T)."""

@@ -25,7 +25,7 @@ from ascd._core.checks import Array
 from ascd._core.jit import kernel
 from ascd.matrix.base import Bends
 from ascd.problem.penalties import L1, L1L2
-from ascd.problem.terms import cost_of, largest_violation
+from ascd.problem.terms import ByCoordinate, cost_of, largest_violation
 from ascd.solver import tuning
 from ascd.solver.newton import cut_step, find_free
 
@@ -47,8 +47,9 @@ class DeviceModel:
 
     def __init__(self, penalty: Any, products: Any, gradient: Array, x: Array) -> None:
         self.penalty, self.products, self.columns = penalty, products, products.columns
+        self.parts = ByCoordinate(penalty)
         self.scale = np.where(products.diagonal > 1e-300, products.diagonal, 1.0)
-        self.state = DeviceIterate(x, gradient, 0.0, float(cost_of(penalty, self.columns, x)))
+        self.state = DeviceIterate(x, gradient, 0.0, float(cost_of(self.parts, self.columns, x)))
         self.known = np.ones(x.size, dtype=np.bool_)
         self.free, self.work = np.empty(x.size, dtype=np.int64), np.empty((6, x.size))
         products.largest = products.largest or self._largest_eigenvalue()
@@ -81,13 +82,13 @@ class DeviceModel:
 
     def violation(self) -> float:
         """The largest one at the present point."""
-        return float(largest_violation(self.penalty, self.columns, self.state.x, self.state.gradient))
+        return float(largest_violation(self.parts, self.columns, self.state.x, self.state.gradient))
 
     def _moved(self, x: Array, change: Array) -> DeviceIterate:
         """The state at another point, ``change`` from here: one product."""
         now = self.state
         curved = self.products.times(change)
-        cost = float(cost_of(self.penalty, self.columns, x))
+        cost = float(cost_of(self.parts, self.columns, x))
         fall = float(change @ (now.gradient + 0.5 * curved)) + cost - now.cost
         return DeviceIterate(x, now.gradient + curved, now.value + fall, cost)
 
@@ -104,7 +105,7 @@ class DeviceModel:
         if found.bend > bound * (1.0 + tuning.SAME_BEND):
             self.products.largest = max(tuning.LARGER_BOUND * bound, 1.1 * found.bend)
             return False
-        cost = float(cost_of(self.penalty, self.columns, found.x))
+        cost = float(cost_of(self.parts, self.columns, found.x))
         fall = 0.5 * float((found.x - now.x) @ (now.gradient + found.gradient)) + cost - now.cost
         if fall > tuning.OBJECTIVE_ROUNDING * now.cost:
             return False

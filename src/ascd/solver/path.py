@@ -34,7 +34,7 @@ from ascd.problem.block_penalties import Entrywise
 from ascd.problem.groups import nonzero_rows
 from ascd.problem.penalties import as_penalty, check_bounded
 from ascd.problem.problem import Problem
-from ascd.problem.terms import score_blocks, subgradients
+from ascd.problem.terms import subgradients
 from ascd.problem.tuning import LAST_PLACES
 from ascd.protocols import Penalty
 from ascd.results.limits import Limits
@@ -238,16 +238,15 @@ def _coordinate_alpha(solver: Solver, penalty: Any) -> float:
 
 def _block_alpha(solver: Solver, penalty: Any) -> float:
     """Return the smallest factor with which no penalised block leaves zero, by bisection; inf where none has a kink."""
-    problem, gradient = solver.problem, _exact_gradient(solver)
-    blocks, distance = np.arange(problem.groups.count), np.empty(problem.groups.count)
-    zero, no_radius, norm = np.zeros(gradient.size), np.zeros(distance.size), np.ones(distance.size)
+    problem, gradient = solver.problem, _exact_gradient(solver).reshape(-1, solver.state.outputs)
+    start, zero = problem.terms(penalty.scaled(2.0**1000)), np.zeros(gradient.shape)
+    start.measure(zero, gradient, np.zeros(start.count), start.all)
+    blocks = start.all[start.score <= 0.0]  # above every alpha that float64's gradients can need no others have a kink
+    gradient = gradient[problem.groups.columns(blocks)]
 
     def largest(factor: float) -> float:
-        score_blocks(penalty.scaled(factor), zero, gradient, no_radius, problem.ends, norm, blocks, distance)
-        return float(distance[blocks].max(initial=0.0))
+        return problem.terms(penalty.scaled(factor)).violation_on(blocks, zero[: len(gradient)], gradient)
 
-    largest(2.0**1000)  # above every alpha that float64's gradients can need
-    blocks = blocks[distance <= 0.0]  # the others have no kink at zero
     if blocks.size == 0:
         return math.inf
     if largest(0.0) == 0.0:

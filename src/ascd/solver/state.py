@@ -15,7 +15,6 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd.problem.certificate import Point
 from ascd.problem.groups import add, nonzero_rows
-from ascd.problem.terms import BlockTerms, CoordinateTerms
 from ascd.solver import tuning
 
 
@@ -62,12 +61,7 @@ class State:
 
     def use(self, penalty: Any) -> None:
         """Minimise with this penalty from here on."""
-        problem, self.penalty = self.problem, penalty
-        self.terms: Any = (
-            CoordinateTerms(penalty, problem.norm)
-            if problem.is_by_coordinate
-            else BlockTerms(penalty, problem.block_norm, problem.ends, self.outputs)
-        )
+        self.penalty, self.terms = penalty, self.problem.terms(penalty)
 
     @property
     def raw_gradient(self) -> Array:
