@@ -119,15 +119,15 @@ def test_where_it_makes_no_progress_the_usual_steps_go_on(monkeypatch):
 
 def test_an_interrupt_keeps_the_lowest_point(monkeypatch):
     problem = classes()
-    evaluate, count = problem.loss.value_and_gradient, []
+    evaluate, count = problem.loss.evaluate, []
 
-    def interrupt(predictor):
+    def interrupt(predictor, *options):
         count.append(1)
         if len(count) == 9:
             raise KeyboardInterrupt
-        return evaluate(predictor)
+        return evaluate(predictor, *options)
 
-    monkeypatch.setattr(problem.loss, "value_and_gradient", interrupt)
+    monkeypatch.setattr(problem.loss, "evaluate", interrupt)
     found = ascd.solve(problem, tol=1e-12)
     assert found.status is ascd.Status.INTERRUPTED
     assert found.objective < 0.9 * found.zero_objective

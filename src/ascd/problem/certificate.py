@@ -33,7 +33,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd.matrix.columns import UNIT, careful_sum
 from ascd.problem.arithmetic import lengths_of_blocks, norm
-from ascd.problem.dual import dual_distance, dual_length, is_finite, unweighted
+from ascd.problem.dual import dual_distance, dual_length, unweighted
 from ascd.problem.terms import NO_INDICES
 from ascd.problem.tuning import MARGINS, RELATIVE, WORTHWHILE
 
@@ -82,7 +82,7 @@ def certify(problem: Any, terms: Any, point: Point, products: Products, enough: 
     enough : the gap is made no tighter than this
     """
     with np.errstate(all="ignore"):
-        if not (is_finite(point.x.ravel()) and is_finite(point.raw_gradient.ravel())):
+        if not (np.isfinite(point.x).all() and np.isfinite(point.raw_gradient).all()):
             return Certificate(math.inf, True)
         return _Proof(problem, terms, point).certificate(products, enough)
 
@@ -96,7 +96,7 @@ def gap_of_gradient(problem: Any, x: Array, predictor: Array, raw_gradient: Arra
     with np.errstate(all="ignore"):
         Z, V = predictor[:, None], raw_gradient[:, None]
         point = Point(x[:, None], np.zeros(1), Z, V, problem.loss.evaluate(Z.copy(), False)[2], False)
-        if not (is_finite(x) and is_finite(raw_gradient)):
+        if not (np.isfinite(x).all() and np.isfinite(raw_gradient).all()):
             return math.inf
         proof = _Proof(problem, problem.terms(), point)
         near = _Near(V, np.empty(0), 0.0, NO_INDICES, 1.0)
@@ -214,19 +214,22 @@ class _Proof:
 
         One row a column to fit, and a last one for the sums where there is an intercept; one column an output.
         """
-        columns = self.problem.groups.order[self.problem.groups.columns(self.fixed)]
-        own, outputs = self._own_rounding(dual), range(self.outputs)
-        excess, error = np.empty((2, columns.size + self.point.intercept, self.outputs))
-        for t in outputs:
-            vector = np.ascontiguousarray(dual[:, t])
-            if columns.size:
-                product, off = self.matrix.careful_dots(columns, vector)
-                excess[: columns.size, t] = product - self.required[:, t]
-                error[: columns.size, t] = off + own * self.problem.norm[columns]
-            if self.point.intercept:
-                total, off = careful_sum(vector)
-                excess[-1, t], error[-1, t] = total, off + own * math.sqrt(self.total)
+        rows, own = self.problem.groups.columns(self.fixed), self._own_rounding(dual)
+        products, error = self._careful(rows, dual)
+        excess, error = products - self.required, error + own * self.problem.norm[self.problem.groups.order[rows], None]
+        if self.point.intercept:
+            sums = np.array([careful_sum(np.ascontiguousarray(column)) for column in dual.T])
+            excess = np.vstack([excess, sums[:, 0]])
+            error = np.vstack([error, sums[:, 1] + own * math.sqrt(self.total)])
         return excess, error
+
+    def _careful(self, rows: Array, dual: Array) -> tuple[Array, Array]:
+        """Return compensated products of the columns at some rows of x with the dual point, and their errors."""
+        found = np.empty((2, rows.size, self.outputs))
+        for t in range(self.outputs if rows.size else 0):
+            vector = np.ascontiguousarray(dual[:, t])
+            found[0, :, t], found[1, :, t] = self.matrix.careful_dots(self.problem.groups.order[rows], vector)
+        return found[0], found[1]
 
     def _refined_gap(self, near: _Near, estimate: Array, radius: Array, enough: float) -> float:
         """Return the gap from ordinary products, or from compensated ones where these are worth their cost."""
@@ -238,10 +241,7 @@ class _Proof:
         if gap > enough and self._within(near, estimate, spread) < max(WORTHWHILE * gap, enough):
             blocks = self._undecided(near, estimate, radius)
             rows = self.problem.groups.columns(blocks)
-            columns, error = self.problem.groups.order[rows], np.empty((rows.size, self.outputs))
-            for t in range(self.outputs):
-                vector = np.ascontiguousarray(near.dual[:, t])
-                estimate[rows, t], error[:, t] = self.matrix.careful_dots(columns, vector)
+            estimate[rows], error = self._careful(rows, near.dual)
             radius[blocks] = spread[blocks] + self._own_rounding(near.dual) * self.norm[blocks]
             radius[blocks] += self._lengths(error, blocks)
             gap = min(gap, self._within(near, estimate, radius))
@@ -319,11 +319,11 @@ def scaled_gap(
 
 
 def predictor_error(problem: Any, x: Array, constant: Array, total: float) -> float:
-    """Return ζ: how far the computed predictor can be from Ax + 1cᵀ, in the norm √Σ s·z², as seen from the targets."""
+    """Return ζ: how far the computed predictor can be from Ax + 1cᵀ, in the norm √Σ s·z²."""
     rows = np.flatnonzero(x[:, 0] != 0.0 if x.shape[1] == 1 else x.any(axis=1))
     lengths = np.hypot.reduce(x[rows], axis=1)  # squares may leave the range of float64
     size = float(np.abs(lengths) @ problem.norm[problem.groups.order[rows]]) + norm(constant) * math.sqrt(total)
-    return ((rows.size + 3.0) * UNIT * size if rows.size else 0.0) + problem.target_error
+    return (rows.size + 3.0) * UNIT * size if rows.size else 0.0
 
 
 def bounded_curvature(loss: Any, zeta: float, weight: Array, most: float) -> float:

@@ -36,11 +36,6 @@ from ascd.problem.arithmetic import has_digits, norm, square_over
 from ascd.problem.tuning import SAFETY, SAMPLES_A_PART, SMALLEST_SINGULAR
 
 
-def is_finite(vector: Array) -> bool:
-    """Return whether all entries are finite; mostly the sum of squares tells, without another array."""
-    return math.isfinite(float(vector @ vector)) or bool(np.isfinite(vector).all())
-
-
 def unweighted(vector: Array, weight: Any) -> Array:
     """Return vector_k/s_k, 0 where a sample has no weight."""
     if np.ndim(weight) == 0:

@@ -18,9 +18,8 @@ the loss and ``minimize`` does not) and, for losses that do not accept every tar
 What the solver sees is a loss of all predictions, ``problem.loss``: see ``ascd.problem.samples`` for losses by sample
 and ``ascd.problem.softmax`` for the one that couples outputs.
 
-**Offsets.**  For losses of the difference z − b an offset only shifts the target: loss(b, o + z) = loss(b − o, z).  For
-the others ``Shifted`` stores targets and offsets itself, and the target that compiled code passes to it is the index k
-of the sample.  With f_k(z) = loss(b_k, o_k + z),
+**Offsets.**  ``Shifted`` stores targets and offsets itself, and the target that compiled code passes to it is the index
+k of the sample.  With f_k(z) = loss(b_k, o_k + z),
 
     f_k'(z) = loss'(b_k, o_k + z),   f_k*(u) = loss*(b_k, u) − u·o_k.
 """
@@ -493,25 +492,12 @@ class Stated(NamedTuple):
             known = np.ascontiguousarray(np.broadcast_to(known[:, None], target.shape))
         return cls(loss, target, known, outputs)
 
-    def as_parts(self, moves_target: bool = True) -> tuple[Any, Array]:
-        """Return the loss by sample and the flat targets that compiled code sees where there is an offset.
-
-        With ``moves_target`` the offset of losses of z − b is taken from the target; ``target_error`` counts what
-        that rounds.
-        """
-        if moves_target and isinstance(self.loss, Squared | Huber):
-            return self.loss, (self.target - self.offset).ravel()
-        index = np.arange(self.target.size, dtype=np.float64)
-        return Shifted(self.loss, self.target.ravel(), np.asarray(self.offset).ravel()), index
-
-    def target_error(self, weight: Any) -> float:
-        """Return √Σ s_k·τ_k², where τ_k is what rounding takes from the target b_k − o_k."""
-        if not isinstance(self.loss, Squared | Huber):
-            return 0.0
-        target = self.target - self.offset
-        back = target - self.target
-        error = (self.target - (target - back)) - (self.offset + back)  # exactly, see Knuth's sum of two numbers
-        return float(np.sqrt(np.sum(weight * error**2)))
+    def as_parts(self) -> tuple[Any, Array]:
+        """Return the loss by sample and the flat targets that compiled code sees."""
+        target = self.target.ravel()
+        if self.offset is None:
+            return self.loss, target
+        return Shifted(self.loss, target, self.offset.ravel()), np.arange(float(target.size))
 
     def sizes(self, predictor: Any, here: slice | None = None) -> tuple[Array, Any]:
         """Return |b_k| and |o_k + z_k| of some samples, for bounds on rounding errors; z may be one number for all."""

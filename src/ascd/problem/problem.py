@@ -141,7 +141,7 @@ class Problem:
         self.loss: Any = (
             Softmax(stated.target, self.n_outputs, self.weight)
             if stated.is_softmax
-            else Outputs(stated, weight, self.total_weight, self.is_by_coordinate)
+            else Outputs(stated, weight, self.total_weight)
         )
         if first is None:
             # another pass over few entries costs less than preparing one that computes more
@@ -155,10 +155,6 @@ class Problem:
         self.norm: Array = np.sqrt(first.column_stats.square)
         if self.is_by_coordinate:
             check_bounded(self.penalty, self.norm)
-        #: How far the targets are from b − o by rounding, in the norm of the columns
-        self.target_error = 0.0
-        if stated.offset is not None and self.is_by_coordinate:
-            self.target_error = stated.target_error(weight)
 
     def __repr__(self) -> str:
         loss = "Softmax" if self.stated.is_softmax else type(self.stated.loss).__name__
@@ -251,11 +247,6 @@ class Problem:
         return self._blocks or Groups(np.arange(self.n_features), np.arange(self.n_features + 1))
 
     @cached_property
-    def block_penalty(self) -> Any:
-        """The penalty as one of blocks, for every kind of problem."""
-        return Entrywise(self.penalty) if self.is_by_coordinate else self.penalty
-
-    @cached_property
     def ends(self) -> Array:
         """Where blocks begin and end in the flat vector of coefficients."""
         return self.groups.starts * self.n_outputs
@@ -291,10 +282,7 @@ class Problem:
 
     def gap(self, x: Any) -> float:
         """Return F(x) minus the best dual value found at x: an upper bound on F(x) − min F."""
-        point = self.as_point(x, "x")
-        Z = np.zeros((self.n_samples, self.n_outputs))
-        moved = nonzero_rows(point)
-        add(self.design, self.groups.order[moved], point[moved], Z)
+        point, Z = self._predict(x)
         _, gradient, curvature, _ = self.loss.evaluate(Z, False)
 
         def read(dual: Array) -> Array:
@@ -322,13 +310,18 @@ class Problem:
 
     def evaluate(self, x: Any, intercept: Any = 0.0) -> tuple[float, Array, Array]:
         """Return F(x, c), the predictions Ax + c and the gradient ∇f(Ax + c) with respect to them."""
+        point, Z = self._predict(x, intercept)
+        value, gradient, _, _ = self.loss.evaluate(Z, False)
+        objective = value + self.cost(point)
+        return (objective, Z[:, 0], gradient[:, 0]) if self.loss.is_flat else (objective, Z, gradient)
+
+    def _predict(self, x: Any, intercept: Any = 0.0) -> tuple[Array, Array]:
+        """Return the coefficients in the order of the blocks, and Ax + c."""
         point = self.as_point(x, "x")
         Z = np.zeros((self.n_samples, self.n_outputs)) + np.asarray(intercept, dtype=np.float64)
         moved = nonzero_rows(point)
         add(self.design, self.groups.order[moved], point[moved], Z)
-        value, gradient, _, _ = self.loss.evaluate(Z, False)
-        objective = value + self.cost(point)
-        return (objective, Z[:, 0], gradient[:, 0]) if self.loss.is_flat else (objective, Z, gradient)
+        return point, Z
 
     # ---- coefficients in the order of the blocks
 
@@ -348,16 +341,9 @@ class Problem:
         """Return a copy of coefficients in the user's order and shape."""
         if self.is_by_coordinate:
             return point[:, 0].copy()
-        x = self.as_columns(point.copy())
-        return x[:, 0] if self.loss.is_flat else x
-
-    def as_columns(self, point: Array) -> Array:
-        """Return coefficients in the order of the columns; no copy where the blocks have that order too."""
-        if self.groups.is_plain:
-            return point
         x = np.empty(point.shape)
         x[self.groups.order] = point
-        return x
+        return x[:, 0] if self.loss.is_flat else x
 
 
 def is_by_block(penalty: Any) -> bool:

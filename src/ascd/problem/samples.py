@@ -71,16 +71,13 @@ class Outputs:
     stated : loss, targets and offset
     weight : array of shape (n_samples,), or the number 1.0 where all weights are 1
     total_weight : the sum of the weights of all samples
-    moves_target : whether the offset of losses of z − b is part of the target (see ``Stated.as_parts``)
     """
 
     is_coupled = False
 
-    def __init__(self, stated: Stated, weight: Any, total_weight: float, moves_target: bool = True) -> None:
+    def __init__(self, stated: Stated, weight: Any, total_weight: float) -> None:
         self.weight, self.n_outputs, self.is_flat = weight, stated.n_outputs, stated.target.ndim == 1
-        self.loss, target = stated.loss, stated.target.ravel()
-        if stated.offset is not None:
-            self.loss, target = stated.as_parts(moves_target)
+        self.loss, target = stated.as_parts()
         self.target = target.reshape(-1, self.n_outputs)
         is_each = np.ndim(weight) == 0 or self.n_outputs == 1
         self.sample = Sample(target, weight if is_each else np.repeat(weight, self.n_outputs))
@@ -103,10 +100,6 @@ class Outputs:
         value, moved = evaluate_samples(self.sample, self.loss, *flat, most, guess)
         largest = curvature[:, 0] if self.n_outputs == 1 else curvature.max(axis=1)
         return float(value), gradient, Curvature(curvature, None, largest), shift + moved
-
-    def value_and_gradient(self, Z: Array) -> tuple[float, Array]:
-        """Return the value and the raw gradient (d, T)."""
-        return self.evaluate(Z, False)[:2]
 
     def balance(self, Z: Array) -> Array:
         """Add the best constant of each output to the predictions, in place; return the constants."""

@@ -59,10 +59,6 @@ class Softmax:
         share(costs.CURVED_SAMPLE * Z.size, self.labels.size, fill_softmax, *given)
         return float(losses.sum()), gradient, Curvature(own, shared, most)
 
-    def value_and_gradient(self, Z: Array) -> tuple[float, Array]:
-        """Return the value and the raw gradient (d, T)."""
-        return self.evaluate(Z, False)[:2]
-
     def balance(self, Z: Array) -> Array:
         """Add the best constants, which sum to 0, to the predictions, in place; return them."""
         shift = np.zeros(self.n_outputs)

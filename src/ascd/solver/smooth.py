@@ -277,7 +277,7 @@ class Descent:
         predictor = variables.predictor(x)
         if self.state.intercept:
             predictor += self.unit * at[self.size :]
-        value, raw_gradient = self.state.loss.value_and_gradient(predictor)
+        value, raw_gradient = self.state.loss.evaluate(predictor, False)[:2]
         constants = self.unit * raw_gradient.sum(axis=0) if self.state.intercept else np.empty(0)
         penalty_gradient = variables.penalty_gradient(x)
         gradient = variables.loss_gradient(raw_gradient) + penalty_gradient
