@@ -17,6 +17,7 @@ which a block begins in them.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,18 +60,23 @@ class Terms:
 
     def __init__(self, penalty: Any, norm: Array, ends: Array | None = None, outputs: int = 1) -> None:
         self.norm, self.count, self.outputs, self.is_by_coordinate = norm, norm.size, outputs, ends is None
-        self.score, self.all = np.empty(self.count), np.arange(self.count)
-        self.longest, self.margin = 1, LAST_PLACES
+        self.score = np.empty(self.count)
+        self.longest, self.margin, self.free = 1, LAST_PLACES, NO_INDICES
         self.parts: Any = ByCoordinate(penalty)
-        #: blocks that allow no dual product but 0; of coordinates ``required`` finds them
-        self.is_free = np.zeros(self.count, dtype=np.bool_)
         if ends is not None:
             self.sizes = np.diff(ends)
             self.longest = int(self.sizes.max())
             self.margin = (2.0 * self.longest + 16.0) * UNIT
             self.parts = ByBlock(penalty, ends, np.ones(self.longest))
+            #: blocks that allow no dual product but 0; of coordinates ``required`` finds them
+            self.is_free = np.empty(self.count, dtype=np.bool_)
             find_free(penalty, ends, self.parts.room, -self.parts.room, self.is_free)
-        self.free = np.flatnonzero(self.is_free)
+            self.free = np.flatnonzero(self.is_free)
+
+    @cached_property
+    def all(self) -> Array:
+        """The numbers of all blocks."""
+        return np.arange(self.count)
 
     def cost(self, x: Array) -> float:
         """Return Σ_b Ψ_b(x_b)."""
@@ -263,10 +269,14 @@ class ByCoordinate(NamedTuple):
 
     @helper
     def rests_at(self, x: Array, g: Array, first: int, b: int, radius: float) -> bool:
-        """Return whether a coordinate stays at zero for every gradient entry in g ± radius, rounding counted."""
+        """Return whether a coordinate stays at zero for every gradient entry in g ± radius, rounding counted.
+
+        That is where the penalty is smallest and has a kink.
+        """
         low, high = self.penalty.subgradient(x[first], b)
         violation = violation_of(low, high, g[first]) + radius + LAST_PLACES * kink_size(self.penalty, b, low, high)
-        return violation <= 0.0 and may_rest(self.penalty, x[first], b, low, high)  # nan is not
+        is_smallest = (x[first] == 0.0) & (low <= 0.0) & (high >= 0.0) & (low < high)
+        return violation <= 0.0 and is_smallest and self.penalty.cost(x[first], b) == 0.0  # nan is not
 
     @helper
     def scale_at(self, g: Array, first: int, b: int, radius: float) -> float:
@@ -321,12 +331,6 @@ def largest_term(penalty: Any, x: float, j: int, left: float, right: float) -> f
         wider = gap_term(penalty, x, j, end)
         term = max(term, wider) if wider < math.inf else term
     return term
-
-
-@helper
-def may_rest(penalty: Any, x: float, j: int, low: float, high: float) -> bool:
-    """Return whether x_j is zero, where the penalty is smallest and has a kink."""
-    return (x == 0.0) & (low <= 0.0) & (high >= 0.0) & (low < high) & (penalty.cost(x, j) == 0.0)
 
 
 @helper
