@@ -77,7 +77,7 @@ def certify(problem: Any, terms: Any, point: Point, products: Products, enough: 
     Parameters
     ----------
     problem : Problem
-    terms : CoordinateTerms or BlockTerms, of the penalty that is minimised
+    terms : Terms of the penalty that is minimised
     point, products : the point, and what is known of AᵀV
     enough : the gap is made no tighter than this
     """
