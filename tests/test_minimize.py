@@ -28,7 +28,7 @@ def solve(problem, **options):
 # loss, penalty, the same for SciPy; every pair is looked at in test_solver_peers, compiled loops in test_compiled
 SHARED = [
     ("squared", ascd.Zero(), {}),
-    pytest.param("squared", ascd.L1(9.0), {"l1": 9.0}, marks=pytest.mark.usefixtures("compiled")),
+    ("squared", ascd.L1(9.0), {"l1": 9.0}),
     ("squared", ascd.L2(9.0), {"l2": 9.0}),
     ("squared", ascd.L1L2(9.0, 5.0), {"l1": 9.0, "l2": 5.0}),
     ("squared", ascd.Box(), {"lower": 0.0}),
