@@ -4,11 +4,12 @@ coefficients against the strength of the penalty."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ascd._core.checks import Array, unknown_name
+from ascd.results.trace import Trace
 
 #: Smallest suboptimality shown, relative to the start; differences of objectives below it are rounding.
 SMALLEST_SHOWN = 1e-13
@@ -19,17 +20,8 @@ NAMED_LINES = 10
 LABELS = {"iteration": "iteration", "reads": "columns read", "seconds": "seconds"}
 
 
-class Curve(Protocol):
-    """The columns of an ``ascd.Trace`` that are plotted."""
-
-    @property
-    def objective(self) -> Array: ...
-    @property
-    def active(self) -> Array: ...
-
-
 def plot_traces(
-    traces: Mapping[str, Curve], x: str = "iteration", best: float | None = None, ax: Any = None, title: str = ""
+    traces: Mapping[str, Trace], x: str = "iteration", best: float | None = None, ax: Any = None, title: str = ""
 ) -> Any:
     """Plot the suboptimality of several runs against iterations, column reads or seconds.
 
@@ -140,7 +132,7 @@ def as_label(text: Any) -> str:
     return f" {shown}" if shown.startswith("_") else shown
 
 
-def suboptimality(trace: Curve, best: float) -> Array:
+def suboptimality(trace: Trace, best: float) -> Array:
     """Return (F(x) − best) / (F(x_0) − best), with nan for zeros, which a logarithmic axis cannot show.
 
     Examples

@@ -276,7 +276,7 @@ def detect(path: Path, given: Dialect, model: Dialect | None = None) -> tuple[Di
     """
     check_separator(given.sep)
     model = model or Dialect()
-    lines = _first_lines(path, given.encoding)
+    lines = _first_lines(path, given)
     sep = given.sep or (model.sep if model.sep and model.sep in lines[0] else find_separator(lines))
     if sep == WHITESPACE:
         rows = [line.split() for line in lines]
@@ -353,7 +353,10 @@ def parsing(path: Path, dialect: Dialect) -> Iterator[None]:
             warnings.simplefilter("error", ParserWarning)  # about a first row with more fields than columns
             yield
     except UnicodeDecodeError as error:
-        raise _not_text(path, dialect.encoding, error) from None
+        raise ValueError(
+            f"{path.name} is not {dialect.encoding or 'utf-8'} in all its lines ({error.reason}): name its encoding, "
+            "as in --encoding cp1252 or utf-16; a compressed file must be named .gz, .bz2 or .xz"
+        ) from None
     except (ParserError, ParserWarning, EmptyDataError) as error:
         longer = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
         if not longer and not isinstance(error, ParserWarning):
@@ -366,29 +369,20 @@ def parsing(path: Path, dialect: Dialect) -> Iterator[None]:
         ) from None
 
 
-def _not_text(path: Path, encoding: str | None, error: UnicodeDecodeError) -> ValueError:
-    return ValueError(
-        f"{path.name} is not {encoding or 'utf-8'} in all its lines ({error.reason}): name its encoding, as in "
-        "--encoding cp1252 or utf-16; a compressed file must be named .gz, .bz2 or .xz"
-    )
-
-
 def unpacked(path: Path) -> Any:
     """Open a file for reading bytes, decompressed as its ending says."""
     return OPENERS.get(path.suffix.lower(), open)(path, "rb")
 
 
-def _first_lines(path: Path, encoding: str | None) -> list[str]:
+def _first_lines(path: Path, given: Dialect) -> list[str]:
     """Return the first lines of a file, each with its end; it must be a text."""
     try:
-        codecs.lookup(encoding or "utf-8")
+        codecs.lookup(given.encoding or "utf-8")
     except LookupError:
-        raise ValueError(f"unknown encoding {encoding!r} (--encoding); utf-8, cp1252 and utf-16 are common") from None
-    try:
-        with io.TextIOWrapper(unpacked(path), encoding or "utf-8-sig") as file:
-            lines = list(islice(file, LINES))
-    except UnicodeDecodeError as error:
-        raise _not_text(path, encoding, error) from None
+        known = "utf-8, cp1252 and utf-16 are common"
+        raise ValueError(f"unknown encoding {given.encoding!r} (--encoding); {known}") from None
+    with parsing(path, given), io.TextIOWrapper(unpacked(path), given.encoding or "utf-8-sig") as file:
+        lines = list(islice(file, LINES))
     if any("\0" in line for line in lines):
         raise ValueError(f"{path.name} holds bytes that no text has: is it a CSV file? --encoding names its encoding")
     if not any(map(str.strip, lines)):
