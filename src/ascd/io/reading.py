@@ -34,18 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import check_places, unknown_name
-from ascd.io.tables import (
-    MISSING,
-    Choices,
-    ColumnError,
-    LabeledData,
-    Recipe,
-    as_target,
-    counted,
-    fill,
-    is_number,
-    label,
-)
+from ascd.io import tables
 
 FORMATS = {
     "libsvm": (".svm", ".libsvm", ".svmlight", ".txt", ".t", ".gz", ".bz2"),
@@ -83,13 +72,13 @@ class Dialect(NamedTuple):
         return ", ".join(shown)
 
 
-DETECT, AS_IT_IS = Dialect(), Choices()
+DETECT, AS_IT_IS = Dialect(), tables.Choices()
 
 
 def read_table(
-    path: Any, target: Any = None, format: str | None = None, dialect: Dialect = DETECT, choices: Choices = AS_IT_IS,
-    recipe: Recipe | None = None,
-) -> LabeledData:  # fmt: skip
+    path: Any, target: Any = None, format: str | None = None, dialect: Dialect = DETECT,
+    choices: tables.Choices = AS_IT_IS, recipe: tables.Recipe | None = None,
+) -> tables.LabeledData:  # fmt: skip
     """Read a data file.
 
     Parameters
@@ -122,24 +111,24 @@ def read_table(
     if kind == "csv":
         return _read_csv_table(path, target, dialect, choices, recipe)
     if kind == "parquet":
-        return label(_read_parquet(path), path.name, target, choices, recipe)
+        return tables.label(_read_parquet(path), path.name, target, choices, recipe)
     if recipe is None and (target is not None or choices.without):
-        raise ColumnError(f"columns of {kind} files have no names ({path}): leave out target and without")
+        raise tables.ColumnError(f"columns of {kind} files have no names ({path}): leave out target and without")
     if kind == "libsvm":
-        return fill(_read_libsvm(path, recipe), choices, fills)
-    return fill(_read_npz(path, recipe is not None), choices, fills)
+        return tables.fill(_read_libsvm(path, recipe), choices, fills)
+    return tables.fill(_read_npz(path, recipe is not None), choices, fills)
 
 
 def _read_csv_table(
-    path: Path, target: Any, given: Dialect, choices: Choices, recipe: Recipe | None
-) -> LabeledData:  # fmt: skip
+    path: Path, target: Any, given: Dialect, choices: tables.Choices, recipe: tables.Recipe | None
+) -> tables.LabeledData:  # fmt: skip
     """Return the data of a CSV file, written and encoded as a model's recipe says where options do not."""
     known = recipe.written if recipe else {}
     model = Dialect(known.get("sep"), known.get("decimal"), known.get("header"), na=tuple(known.get("na", ())))
     found, names = detect(path, given, model)
     frame = read_csv(path, found, names, list(recipe.levels) if recipe else ())
     target = column_name(target, found.header)
-    data = label(frame, path.name, target, choices, recipe, found.decimal or ".")
+    data = tables.label(frame, path.name, target, choices, recipe, found.decimal or ".")
     check_width(data.X.shape, path, found)
     written = {name: getattr(found, name) for name in ("sep", "decimal", "header", "na")}
     return data._replace(notes=(found.words, *data.notes), recipe=data.recipe._replace(written=written))
@@ -180,7 +169,7 @@ def check_width(shape: tuple[int, int], path: Path, dialect: Dialect) -> None:
     """Raise a ValueError where one column leaves no features: the separator must be another one."""
     if not shape[1]:
         raise ValueError(
-            f"{path.name} has {counted(shape[0], 'sample')} and 0 features: with the separator "
+            f"{path.name} has {tables.counted(shape[0], 'sample')} and 0 features: with the separator "
             f"{separator_name(dialect.sep)} its lines are one column, the target; name the separator with --sep"
         )
 
@@ -196,7 +185,7 @@ def _read_parquet(path: Path) -> Any:
         raise ValueError(f"{path} is not a parquet file: {error}") from error
 
 
-def _read_libsvm(path: Path, recipe: Recipe | None) -> LabeledData:
+def _read_libsvm(path: Path, recipe: tables.Recipe | None) -> tables.LabeledData:
     """Return the data of a LIBSVM file, with the first index and the width of a model's data where there is one."""
     from scipy.sparse import csr_matrix
 
@@ -210,7 +199,7 @@ def _read_libsvm(path: Path, recipe: Recipe | None) -> LabeledData:
     if recipe is not None and width > known:
         raise ValueError(f"the model has {known} features; {path.name} has {width}")
     columns = csr_matrix((X.data, X.indices - first, X.indptr), shape=(X.shape[0], max(width, known))).tocsc()
-    return LabeledData(columns, y, None, recipe=Recipe(written={"first": first}))
+    return tables.LabeledData(columns, y, None, recipe=tables.Recipe(written={"first": first}))
 
 
 def parse_libsvm(file: Any, path: Path, memory: float) -> tuple[Any, Any]:
@@ -237,7 +226,7 @@ def parse_libsvm(file: Any, path: Path, memory: float) -> tuple[Any, Any]:
     return X, y
 
 
-def _read_npz(path: Path, target_optional: bool) -> LabeledData:
+def _read_npz(path: Path, target_optional: bool) -> tables.LabeledData:
     """Return X (an array, or what scipy.sparse.save_npz wrote) and y of an npz file."""
     from scipy.sparse import load_npz
 
@@ -258,12 +247,13 @@ def _read_npz(path: Path, target_optional: bool) -> LabeledData:
         raise ValueError(f"{path}: X must be a table of numbers, rows by features; it has shape {X.shape} of {X.dtype}")
     if y is not None and (y.ndim not in (1, 2) or len(y) != X.shape[0]):
         raise ValueError(f"{path}: y must have one entry a row of X, {X.shape[0]}; it has shape {y.shape}")
-    y = None if y is None else as_target(y[:, 0] if y.shape[1:] == (1,) else y)
+    y = None if y is None else tables.as_target(y[:, 0] if y.shape[1:] == (1,) else y)
     if hasattr(X, "tocsc"):
-        return LabeledData(X, y, None)
+        return tables.LabeledData(X, y, None)
     import pandas
 
-    return LabeledData(X, y, None, frame=pandas.DataFrame(X, columns=[f"feature {j}" for j in range(X.shape[1])]))
+    frame = pandas.DataFrame(X, columns=[f"feature {j}" for j in range(X.shape[1])])
+    return tables.LabeledData(X, y, None, frame=frame)
 
 
 # ---- CSV files
@@ -322,7 +312,7 @@ def read_csv(path: Path, dialect: Dialect, names: list[str] | None, words: Seque
     """
     import pandas
 
-    missing = {spelled for word in MISSING for spelled in (word, word.upper(), word.title())}
+    missing = {spelled for word in tables.MISSING for spelled in (word, word.upper(), word.title())}
     with parsing(path, dialect):
         frame = pandas.read_csv(
             path,
@@ -393,7 +383,9 @@ def _first_lines(path: Path, given: Dialect) -> list[str]:
 def _decimal(rows: list[list[str]], file: str) -> str:
     """Return the decimal mark that cells show; a point where none does."""
     cells = [cell.strip() for row in rows for cell in row]
-    point, comma = (next((cell for cell in cells if mark in cell and is_number(cell, mark)), None) for mark in ".,")
+    point, comma = (
+        next((cell for cell in cells if mark in cell and tables.is_number(cell, mark)), None) for mark in ".,"
+    )
     if point and comma:
         raise ValueError(
             f"{file} has cells with decimal points ({point}) and with decimal commas ({comma}): name the mark of its "
@@ -404,7 +396,7 @@ def _decimal(rows: list[list[str]], file: str) -> str:
 
 def _has_header(rows: list[list[str]], decimal: str, model: bool | None, file: str) -> bool:
     """Return True unless the first line has numbers: about these a person decides, or the data of a ``model``."""
-    above = [cell for cell in rows[0] if is_number(cell, decimal)]
+    above = [cell for cell in rows[0] if tables.is_number(cell, decimal)]
     if above and model is None:
         raise ValueError(
             f"the first line of {file} has numbers ({', '.join(above[:3])}) where a header has names: is it data, or "

@@ -350,13 +350,14 @@ def _category(name: str, codes: Array, values: list[str], levels: list[str], not
     """Return a text column as a category of its levels and of UNSEEN."""
     import pandas
 
-    unseen = sorted(set(values) - set(levels))
+    unseen = set(values) - set(levels)
     if unseen:
-        notes.append(f"values of {name!r} that the model has not seen count as none: {', '.join(unseen[:SHOWN])}")
+        first = ", ".join(sorted(unseen)[:SHOWN])
+        notes.append(f"values of {name!r} that the model has not seen count as none: {first}")
     made = level_names(name, levels)
     notes.append(f"text column {name!r} as {counted(len(made), 'column')} of 0 and 1: {', '.join(made[:SHOWN])}")
     kind = pandas.CategoricalDtype(pandas.Index([*levels, UNSEEN], dtype=object))
-    shown = np.array([*(word if word in levels else UNSEEN for word in values), None], dtype=object)
+    shown = np.array([*(UNSEEN if word in unseen else word for word in values), None], dtype=object)
     return pandas.Categorical(shown[codes], dtype=kind)
 
 
