@@ -11,9 +11,8 @@ from selection import regression
 from sklearn.linear_model import Lasso
 
 import ascd
-from ascd.engine.naming import named_part
-from ascd.engine.oracles import ORACLES
 from ascd.engine.rules import RULES
+from ascd.reproduction.panels import named_part
 
 pytestmark = pytest.mark.usefixtures("lazy_everywhere")
 
@@ -78,19 +77,5 @@ def test_new_parts_reach_the_minimum(rule, oracle, loss):
 # --- Rules and oracles by their names, with literal arguments in parentheses
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("simulatd(0.1)", "unknown oracle 'simulatd'. Did you mean 'simulated'"),
-        ("simulated(0.1", r"must be a name or name\(arguments\)"),
-        ("simulated(open('x'))", "must be literals"),
-        ("simulated(size=3)", "arguments that 'simulated' does not take"),
-    ],
-)
-def test_what_is_no_part_is_an_error(text, message):
-    with pytest.raises(ValueError, match=message):
-        named_part(text, ORACLES, "oracle")
-
-
 def test_literals_are_taken():
-    assert named_part("ascd(pick='largest-lower')", RULES, "rule").pick == "largest-lower"
+    assert named_part("ascd(pick='largest-lower')", RULES).pick == "largest-lower"
