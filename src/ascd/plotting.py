@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array, unknown_name
-from ascd.results.trace import Trace
 
 #: Smallest suboptimality shown, relative to the start; differences of objectives below it are rounding.
 SMALLEST_SHOWN = 1e-13
@@ -21,7 +20,7 @@ LABELS = {"iteration": "iteration", "reads": "columns read", "seconds": "seconds
 
 
 def plot_traces(
-    traces: Mapping[str, Trace], x: str = "iteration", best: float | None = None, ax: Any = None, title: str = ""
+    traces: Mapping[str, Any], x: str = "iteration", best: float | None = None, ax: Any = None, title: str = ""
 ) -> Any:
     """Plot the suboptimality of several runs against iterations, column reads or seconds.
 
@@ -29,7 +28,7 @@ def plot_traces(
 
     Parameters
     ----------
-    traces : name → trace
+    traces : name → ``ascd.Trace``
     x : {"iteration", "reads", "seconds"}
     best : the smallest objective; by default the smallest in the traces, so that the best run ends at the bottom
     ax : axes to draw on
@@ -132,7 +131,7 @@ def as_label(text: Any) -> str:
     return f" {shown}" if shown.startswith("_") else shown
 
 
-def suboptimality(trace: Trace, best: float) -> Array:
+def suboptimality(trace: Any, best: float) -> Array:
     """Return (F(x) − best) / (F(x_0) − best), with nan for zeros, which a logarithmic axis cannot show.
 
     Examples
