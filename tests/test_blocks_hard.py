@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from blocks import CLASSES, PROBLEMS, A, Y, target_of
@@ -23,16 +21,6 @@ def test_units_do_not_matter(name, unit):
         assert found.converged
         np.testing.assert_allclose(found.x / factor, expected.x, atol=1e-4)
         assert found.objective / size == pytest.approx(expected.objective, rel=1e-8)
-
-
-def test_duplicated_columns_inside_a_group():
-    doubled = np.c_[A, A]
-    penalty = ascd.GroupL2(5.0, groups=[[j, j + 40] for j in range(40)])
-    found = ascd.solve(ascd.Problem(doubled, Y[:, 0], penalty=penalty), tol=1e-12, intercept=True)
-    single = ascd.solve(ascd.Problem(A, Y[:, 0], penalty=ascd.L1(5.0 / math.sqrt(2.0))), tol=1e-12, intercept=True)
-    assert found.converged
-    assert found.objective == pytest.approx(single.objective, rel=1e-10)
-    np.testing.assert_allclose(found.x[:40], found.x[40:], atol=1e-8)
 
 
 def test_no_penalty_is_least_squares_and_its_proof():
@@ -198,15 +186,6 @@ def test_columns_far_from_zero_are_no_harder_with_an_intercept(groups, outputs):
 
 class TestClasses:
     """Of the multinomial loss."""
-
-    @pytest.mark.parametrize("labels", [[0, 7, 3], [5, 5, 5], [0, 1, 2]])
-    def test_more_classes_than_samples(self, labels):
-        """Classes without a sample are allowed in problems; their coefficients are whatever the others leave them."""
-        problem = ascd.Problem(A[:3], np.array(labels), "softmax", ascd.L21(0.05))
-        solution = ascd.solve(problem, tol=1e-8)
-        assert solution.converged
-        assert solution.x.shape == (40, max(labels) + 1)
-        assert solution.objective <= problem.objective(np.zeros(solution.x.shape))
 
     @pytest.mark.parametrize("labels", [[0.5] * 60, [-1] + [0] * 59, ["a"] * 60])
     def test_labels_that_are_no_classes(self, labels):

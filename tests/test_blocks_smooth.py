@@ -48,26 +48,6 @@ def test_both_ways_lead_to_one_answer(monkeypatch, loss, intercept):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-def test_few_coefficients_on_many_sparse_samples_have_newton_steps(monkeypatch, intercept):
-    rng = np.random.default_rng(8)
-    A = sparse.random_array((400, 10), density=0.3, format="csc", rng=rng)
-    labels = np.argmax(A @ rng.standard_normal((10, 3)) + rng.gumbel(size=(400, 3)), axis=1)
-    problem = ascd.Problem(A, labels, "softmax", ascd.GroupL2(0.0, ridge=0.7))
-    other = ascd.solve(problem, tol=1e-10, intercept=intercept)
-    assert smooth(problem).applies()
-    monkeypatch.setattr("ascd.solver.tuning.FEW_COEFFICIENTS", 30)  # all of them
-    assert not smooth(problem).applies()
-    assert smooth(problem).takes_all()
-    assert not smooth(ascd.Problem(A, labels, "softmax", ascd.L21(1.0))).takes_all()
-    assert smooth(ascd.Problem(A.toarray(), labels, "softmax", ascd.GroupL2(0.0, ridge=0.7))).applies()
-    found = ascd.solve(problem, tol=1e-10, intercept=intercept)
-    assert found.converged
-    assert found.n_iter <= 5
-    assert abs(found.objective - other.objective) <= found.gap + other.gap
-    assert found.objective == pytest.approx(problem.objective(found.x, found.intercept), rel=1e-12)
-
-
-@pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize(("shape", "other"), [((60, 12), Coefficients), ((9, 30), SampleVariables)])
 def test_all_variables_lead_to_one_answer(monkeypatch, shape, other, intercept):
     dense = classes(*shape)

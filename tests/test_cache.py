@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from copies import OTHERS, can_copy, copy_of_package, ended
+from copies import OTHERS, copy_of_package, ended
 
 import ascd
 from ascd._core.jit import SECONDS_KEPT
@@ -41,7 +41,6 @@ with warnings.catch_warnings(record=True) as said:
 print(json.dumps([found, hits, misses, [str(one.message) for one in said]]))
 """
 LOADED, COMPILED = [[1, 1], [0, 0]], [[0, 0], [1, 1]]
-FOLDERS = "\nfrom ascd._core.jit import cache_folders; print(json.dumps(cache_folders()))"
 NOT_KEPT = "compiled code is not kept on disk, so every process compiles anew"
 
 THEIRS = """
@@ -183,51 +182,6 @@ def test_an_edit_of_any_file_that_kernels_reach_changes_the_digest(tmp_path):
 
 
 # ---- where nothing can be kept
-
-#: Root is bound by permissions from here on: Linux lets a process give up its right not to be (CAP_DAC_OVERRIDE).
-BOUND = """
-import ctypes
-header, rights = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
-assert ctypes.CDLL(None).capget(header, rights) == 0
-rights[0] &= ~(1 << 1)
-assert ctypes.CDLL(None).capset(header, rights) == 0
-"""
-
-
-@pytest.fixture
-def sealed(tmp_path):
-    """A copy of the package in folders that cannot be written, and what a process needs to be bound by that."""
-    if os.name != "posix":
-        pytest.skip("permissions are set as POSIX has them")
-    site = copy_of_package(tmp_path / "site")
-    folders = [site, *(path for path in site.rglob("*") if path.is_dir())]
-    for folder in folders:
-        folder.chmod(0o555)
-    first = "" if os.geteuid() else BOUND
-    touch = f"{first}\nopen({str(site / 'touched')!r}, 'w')"
-    if (first and not can_copy) or ended(touch, dict(os.environ), OTHERS)[0] == 0:
-        pytest.skip("permissions do not bind root here")
-    yield site, first
-    for folder in folders:
-        folder.chmod(0o755)
-
-
-def test_folders_that_cannot_be_written_leave_compiled_code_in_memory(sealed, tmp_path):
-    site, first = sealed
-    reason = "neither the package's folder nor one of the user's can be written"
-    code = first + SCRIPT.format(penalty="ascd.L1(1.0)") + FOLDERS
-    (found, *_, said), folders = map(json.loads, python(code, site, HOME=site).splitlines())
-    assert found == 2.5
-    assert len(said) == 1
-    assert said[0].startswith(NOT_KEPT)
-    assert reason in said[0]
-    assert folders == []
-    assert not list(tmp_path.rglob("*.nb[ic]"))
-    cache = tmp_path / "cache"
-    assert report(site, first=first, NUMBA_CACHE_DIR=cache) == (2.5, COMPILED, [])
-    (*found, said), folders = map(json.loads, python(code, site, NUMBA_CACHE_DIR=cache).splitlines())
-    assert (found, said) == ([2.5, *LOADED], [])
-    assert {str(path.parent) for path in cache.rglob("*.nb[ic]")} <= set(folders)
 
 
 def test_a_full_disk_leaves_compiled_code_in_memory(tmp_path):

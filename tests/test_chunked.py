@@ -48,21 +48,6 @@ def test_answers_equal_numpys(partition, storage, at_once, monkeypatch):
     check_answers(cut(A, partition, storage), A, np.array([7, 0, 3, 8]))
 
 
-@pytest.mark.parametrize("first", [[0, 3, 1], [2, 0, 4]])
-def test_products_of_row_parts_of_any_kind_add_up(first):
-    """Dense and sparse ones, with columns that are stored in every row of some parts alone."""
-    B, ends, second = A.copy(), np.array([0, 6, 13, 20]), np.array([0, 3, 1])
-    B[6:13, :2] = np.arange(1.0, 15.0).reshape(7, 2)
-    kinds = (np.asarray, sp.csc_array, sp.csr_array)
-    parts = [open_design(kind(B[rows])) for kind, rows in zip(kinds, map(slice, ends[:-1], ends[1:]), strict=True)]
-    design = chunked(InTurn(parts), ends, np.array([0, 9]))
-    for means, factor in ((WEIGHT @ B / WEIGHT.sum(), 1.0), (None, 4.0)):  # the second from what is kept
-        found = design.products(np.array(first), second, factor * WEIGHT, means)
-        C = B - (0.0 if means is None else means)
-        np.testing.assert_allclose(found, factor * C[:, first].T @ (WEIGHT[:, None] * C[:, second]), atol=1e-12)
-    assert design.rounds == 1
-
-
 @partitions
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_partition_gives_the_answer_of_the_whole(partition, loss):

@@ -160,24 +160,6 @@ def test_features_of_libsvm_files_are_counted_as_the_model_does(fit, predict, ca
     assert not first or "other.svm has an index 0; the model's data count features from 1" in error
 
 
-@pytest.mark.parametrize("model", ["lasso", "logistic", "multi-task-lasso"])
-def test_a_model_of_words_is_the_model_of_their_columns(fit, model):
-    town, sure = RNG.choice(["Basel", "Bern", "Chur"], 30), RNG.choice(["no", "yes"], 30)
-    rooms = RNG.integers(1, 6, 30).astype(float)
-    y = (3.0 * rooms + 2.0 * (town == "Bern") - (sure == "yes")).round(2)
-    y = y > 9.0 if model == "logistic" else y
-    plain = {"rooms": rooms, **{f"town={name}": (town == name) * 1.0 for name in ("Basel", "Bern", "Chur")}}
-    frames = [pandas.DataFrame({"rooms": rooms, "town": town, "sure": sure, "y": y}),
-              pandas.DataFrame({**plain, "sure=yes": (sure == "yes") * 1.0, "y": y})]  # fmt: skip
-    found = []
-    for frame in frames:
-        fit(frame, "--model", model, "--tol", 1e-9)
-        found.append(ascd.load("m.npz"))
-    assert found[0].names.tolist() == found[1].names.tolist()
-    np.testing.assert_allclose(found[0].coef, found[1].coef, atol=2e-3)
-    np.testing.assert_allclose(found[0].decision(frames[0]), found[1].decision(frames[1]), atol=2e-2)
-
-
 CV = {"lasso": "mean squared error", "logistic": "accuracy", "poisson": "half the mean deviance"}
 
 
@@ -299,19 +281,6 @@ def test_several_targets(fit, predict, twins):
 
 
 # ------------------------------------------------------------------------------------------------ --explain
-
-
-def test_what_matters_is_stable_and_noise_is_not(fit, houses, tmp_path):
-    options = ("--alpha", 0.05, "--explain", "--resamples", 20)
-    assert "used features keep their sign in at least 90 % of the 20 fits: a, c." in fit(houses, *options)
-    page = (tmp_path / "m-explained.html").read_text()
-    assert all(words in page for words in ('<svg class="intervals"', "<td>stable</td>", "keep their sign"))
-    found = fit(houses, *options, "--json")["explained"]["all features"]
-    shares = {row["name"]: row["share"] for row in found}
-    assert shares["a"] == shares["c"] == 1.0
-    assert all(shares.get(name, 0.0) < 0.9 for name in "bdef")
-    assert all(row["low"] <= row["high"] for row in found)
-    assert (tmp_path / "m-explained.html").read_text() == page, "the same numbers every time"
 
 
 def test_classes_and_targets_are_explained_one_by_one(fit, twins, tmp_path):

@@ -114,27 +114,6 @@ def test_wrong_input_is_named_and_nothing_is_left(make, error, words, tmp_path):
     assert not [path for path in tmp_path.iterdir() if path == out or path.name.startswith(".ascd")]
 
 
-@pytest.mark.parametrize("make", [csv, libsvm])
-def test_a_failed_conversion_leaves_the_old_one(make, tmp_path, monkeypatch):
-    out = tmp_path / "out.parquet"
-    before = values(convert(make(tmp_path), out))
-    bad = write(tmp_path / ("t.csv" if make is csv else "t.svm"), "a,y\nx,2\n3,4\n" if make is csv else "1 1:2\nno\n")
-    with pytest.raises(ValueError, match=r"must be numbers|is not a LIBSVM file"):
-        convert(bad, out, force=True)
-    with monkeypatch.context() as patch:
-        patch.setattr("pyarrow.parquet.ParquetWriter.write_table" if make is csv else "numpy.save", full)
-        with pytest.raises(OSError, match=r"could not be written: .*No space left"):
-            convert(make(tmp_path), out, force=True)
-    np.testing.assert_array_equal(values(open_data(out)), before)
-    convert(write(bad, "a,y\n1,2\n3,4\n" if make is csv else "2 1:1\n4 1:3\n"), out, force=True)
-    np.testing.assert_array_equal(values(open_data(out)), [[1.0], [3.0]])
-    assert not list(tmp_path.glob(".ascd*"))
-
-
-def full(*_):
-    raise OSError(28, "No space left on device")
-
-
 def folder_of(tmp_path):
     convert(libsvm(tmp_path), tmp_path / "groups")
     return tmp_path / "groups"

@@ -133,12 +133,3 @@ def test_blocks_end_with_the_point_that_was_looked_at(in_round, model, y):
         assert str(now.status) == "unreachable"
         assert best.objective - best.gap - 1e-12 <= now.objective
         assert now.objective - best.objective <= now.gap + best.gap
-
-
-def test_paths_whose_data_are_lost_are_an_error(in_round):
-    in_round(3, GONE)
-    with pytest.raises(DataGone):
-        ascd.lasso_path(as_chunks(X, "rows"), Y, alphas=[0.5, 0.2, 0.1])
-    in_round(2, GONE)
-    with pytest.raises(DataGone):
-        ascd.logistic_path(as_chunks(X, "rows"), LABELS, Cs=[0.1, 1.0])

@@ -177,36 +177,3 @@ def test_models_of_columns_that_have_much_in_common_come_to_the_host(monkeypatch
     assert found.converged
     expected = ascd.solve(ascd.Problem(A, b, penalty=penalty), tol=1e-12)
     assert found.objective == pytest.approx(expected.objective, rel=1e-9)
-
-
-@pytest.mark.parametrize(("host", "call"), [(0, 1), (0, 5), (600, 2)])
-def test_ctrl_c_inside_a_model_states_the_point_that_is_returned(host, call, monkeypatch):
-    """From a start where F is lower without the penalty: an image of the start would promise too much."""
-    monkeypatch.setattr("ascd.solver.tuning.LARGEST_HOST_MODEL", host)
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal((40, 30))
-    b = A[:, :6].sum(axis=1) + rng.standard_normal(40)
-    start = ascd.solve(ascd.Problem(A, b, penalty=ascd.L1(0.1))).x
-    calls = []
-
-    def interrupting(function):
-        def called(*given):
-            calls.append(1)
-            found = function(*given)
-            if len(calls) == call:
-                raise KeyboardInterrupt
-            return found
-
-        return called
-
-    name = "ascd.solver.device.largest_violation" if host == 0 else "ascd.solver.models.sweep_gram"
-    module, _, function = name.rpartition(".")
-    monkeypatch.setattr(name, interrupting(getattr(sys.modules[module], function)))
-    problem = ascd.Problem(design_of(on_gpu(A)), b, penalty=ascd.L1(20.0))
-    found = ascd.solve(problem, x0=start, tol=1e-12)
-    on_host = ascd.Problem(A, b, penalty=ascd.L1(20.0))
-    assert found.objective == pytest.approx(on_host.objective(found.x), rel=1e-12)
-    if len(calls) >= call:
-        assert str(found.status) == "interrupted"
-    assert found.objective <= on_host.objective(start) * (1.0 + 1e-12)
-    assert found.objective - ascd.solve(on_host, tol=1e-12).objective <= found.gap * (1.0 + 1e-9) + 1e-9

@@ -91,16 +91,6 @@ def test_bounds_hold_and_bind(name):
     assert (model.coef_ == 0.2).any()
 
 
-@pytest.mark.parametrize("solver", ["cyclic", "a-ascd", {"rule": "steepest", "oracle": "exact", "steepness": "gs-r"}])
-def test_the_engines_rules_fit_the_same_model(solver):
-    for weight in (None, DATA.weight):
-        reference = ours.Lasso(0.1, tol=1e-8).fit(DATA.X, DATA.y, sample_weight=weight)
-        model = ours.Lasso(0.1, tol=1e-8, solver=solver, random_state=0).fit(DATA.X, DATA.y, sample_weight=weight)
-        np.testing.assert_allclose(model.coef_, reference.coef_, atol=1e-3)
-        assert model.certificate_.gap <= model.certificate_.tolerance
-        assert model.certificate_.tolerance == pytest.approx(reference.certificate_.tolerance, rel=1e-6)
-
-
 @pytest.mark.parametrize("name", ["logistic", "svm hinge", "huber", "nnls intercept"])
 def test_the_engine_fits_other_losses_too(name):
     model, X = MODELS[name], DATA.X[:30, :6]

@@ -191,20 +191,3 @@ def test_no_iteration_allowed_ends_at_the_start_with_a_warning(make):
     assert not model.coef_.any()
     with pytest.raises(ValueError, match=r"'max_iter' parameter of \w+ must be an int in the range \[0, inf\)"):
         make(max_iter=-1).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("coef_", [np.nan, 0.0]),
-        ("coef_", ["a", "b"]),
-        ("coef_", [1j, 0.0]),
-        ("intercept_", np.inf),
-        ("intercept_", "abc"),
-    ],
-)
-def test_a_warm_start_that_is_no_point_is_named(name, value):
-    model = ours.Lasso(warm_start=True).fit([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [1.0, 2.0, 3.0])
-    setattr(model, name, np.asarray(value))
-    with pytest.raises((ValueError, TypeError), match=f"{name} .where a warm start begins. must"):
-        model.fit([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [1.0, 2.0, 3.0])

@@ -106,21 +106,6 @@ def test_without_a_penalty_it_is_the_shortest_answer(shape, fit_intercept):
     assert model.certificate_.converged
 
 
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("shape", ["wide", "tall", "square"])
-def test_penalty_weights_scale_the_features_and_zeros_free_them(shape, fit_intercept):
-    X, y = SHAPES[shape], target(SHAPES[shape])
-    weights = np.linspace(0.5, 3.0, X.shape[1])
-    found = ours.Ridge(2.0, penalty_weights=weights, fit_intercept=fit_intercept).fit(X, y).coef_
-    scaled = Theirs(2.0, solver="svd", fit_intercept=fit_intercept).fit(X / np.sqrt(weights), y).coef_
-    assert error(found, scaled / np.sqrt(weights)) < 1e-8
-    weights[[0, 3]] = 0.0
-    model = ours.Ridge(2.0, penalty_weights=weights, fit_intercept=fit_intercept).fit(X, y)
-    residuals = y - X @ model.coef_ - model.intercept_
-    assert np.abs(X.T @ residuals - 2.0 * weights * model.coef_).max() < 1e-9 * np.abs(X.T @ y).max()
-    assert model.certificate_.converged
-
-
 @pytest.mark.parametrize("storage", ["dense", "sparse"])
 def test_samples_weigh_and_targets_have_penalties_of_their_own(storage):
     X, weight = np.where(np.abs(TALL) > 0.7, TALL, 0.0), np.arange(60) % 4 * 0.5

@@ -40,28 +40,6 @@ def test_a_constant_target_is_the_intercept(name, value):
         assert model.certificate_.converged
 
 
-@pytest.mark.parametrize("unit", [1e-17, 1e12])
-@pytest.mark.parametrize("name", ["Lasso", "NNLS", "HuberRegressor"])
-def test_the_unit_of_the_target_does_not_matter(name, unit):
-    params = [{} if name == "NNLS" else {"alpha": 0.01 * u if name == "Lasso" else 0.0} for u in (1.0, unit)]
-    plain, scaled = (
-        REGRESSORS[name](fit_intercept=True, tol=1e-9, **how).fit(X, u * (Y + 7.0))
-        for how, u in zip(params, (1.0, unit), strict=True)
-    )
-    np.testing.assert_allclose(scaled.coef_ / unit, plain.coef_, atol=1e-4)
-    assert scaled.intercept_ / unit == pytest.approx(plain.intercept_, rel=1e-4)
-
-
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("name", EVERY)
-def test_features_of_zeros_get_no_weight(name, fit_intercept):
-    y = target_of(name, DATA)
-    model = EVERY[name](fit_intercept=fit_intercept).fit(np.zeros_like(X), y)
-    np.testing.assert_array_equal(model.coef_, 0.0)
-    if name in ("Lasso", "ElasticNet", "Ridge", "NNLS") and fit_intercept:
-        assert model.intercept_ == pytest.approx(Y.mean())
-
-
 #: Penalties that let the features speak.
 WEAK = {"Lasso": {"alpha": 0.01}, "ElasticNet": {"alpha": 0.01}, "LogisticRegression": {"l1_ratio": 1.0}}
 

@@ -17,7 +17,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ascd import estimators as ours
-from ascd.results.solution import Status
 
 DATA = make_data(60, 8)
 X, Y, LABELS = DATA.X, DATA.y, DATA.labels
@@ -106,15 +105,6 @@ def test_data_in_the_solvers_layout_are_not_copied_nor_changed():
     rows = np.ascontiguousarray(X)
     model = ours.LinearSVC(fit_intercept=False)
     assert np.shares_memory(model._read(rows, LABELS, None).X.matrix, rows)
-
-
-def test_the_certificate_of_several_problems_is_their_sum():
-    three = np.c_[Y, 2.0 * Y, DATA.counts]
-    model = ours.Lasso(0.1, tol=1e-8).fit(X, three)
-    alone = [ours.Lasso(0.1, tol=1e-8).fit(X, target).certificate_ for target in three.T]
-    assert model.certificate_.tolerance == pytest.approx(sum(one.tolerance for one in alone))
-    assert model.certificate_.objective == pytest.approx(sum(one.objective for one in alone))
-    assert model.certificate_.status is Status.CONVERGED
 
 
 def test_a_seed_decides_the_engines_runs():

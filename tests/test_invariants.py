@@ -171,22 +171,6 @@ def test_the_active_set_is_the_smallest_of_all_subsets(pairs, unit):
     assert list(library_active_set("ascd", lower, upper)) == expected
 
 
-def prefix_scan(lower, upper):
-    order = np.argsort(-upper, kind="stable")
-    averages = np.cumsum(lower[order] ** 2) / np.arange(1, lower.size + 1)
-    ends = np.append(upper[order][1:] ** 2 < averages[:-1], True)
-    return np.sort(order[: ends.argmax() + 1])
-
-
-@holds(40)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([0.01, 0.3, 1.0, 30.0]), st.sampled_from([0.0, 0.5, 0.99]))
-def test_large_active_sets_are_what_a_prefix_scan_finds(seed, width, zeros):
-    rng = np.random.default_rng(seed)
-    lower = rng.standard_exponential(2000) * (rng.random(2000) >= zeros)
-    upper = lower + width * rng.standard_exponential(2000)
-    assert np.array_equal(library_active_set("ascd", lower, upper), prefix_scan(lower, upper))
-
-
 @pytest.mark.parametrize("steepness", COMPOSITE)
 @pytest.mark.parametrize("storage", STORAGES)
 def test_with_exact_products_ascd_takes_the_steepest(steepness, storage):

@@ -70,17 +70,6 @@ def test_bool_is_zero_and_one(make):
     check_problem(make(VALUES > 0), (VALUES > 0).astype(float))
 
 
-def test_a_matrix_too_large_for_short_indices_gives_the_same_answers(monkeypatch):
-    A = sp.csc_array(sp.random(D, 60, density=0.4, random_state=0))
-    short = ascd.Problem(A, TARGET, penalty=ascd.L1(0.5))
-    monkeypatch.setattr("ascd.matrix.sparse.LARGEST_SHORT", 0)
-    long = ascd.Problem(A, TARGET, penalty=ascd.L1(0.5))
-    assert (short.parts.matrix.indices.dtype, long.parts.matrix.indices.dtype) == (np.uint32, np.uint64)
-    found = [ascd.minimize(long, rule="a-ascd", oracle=oracle, tol=1e-8) for oracle in ("norm", "cached", "reference")]
-    found += [ascd.solve(problem, tol=1e-10) for problem in (short, long)]
-    assert all(one.converged and one.objective == pytest.approx(found[-1].objective, rel=1e-7) for one in found)
-
-
 def test_targets_weights_and_start_are_left_alone():
     weights, start = np.linspace(0.0, 2.0, D), X.copy()
     kept = [array.copy() for array in (TARGET, weights, start)]
@@ -207,25 +196,6 @@ def test_fits_are_those_of_float64_columns(form):
     )
     assert ascd.LassoCV(cv=2, alphas=3, n_jobs=2).fit(data, SIGNAL).alpha_ > 0.0
     ascd.LinearSVC(dual=True).fit(data, y)
-
-
-@pytest.mark.usefixtures("everything_is_large")
-@pytest.mark.parametrize("form", ["rows", "sparse rows"])
-def test_cached_columns_are_not_read_again_and_what_is_not_finite_is_named(form):
-    design = open_design(IN_PLACE[form])
-    design.dots(COLUMNS, SHARES)
-    before = design.bytes_read
-    design.dots(COLUMNS[:2], SIGNAL)
-    design.add(COLUMNS, np.ones(4), np.zeros(TALL))
-    design.take(COLUMNS)
-    assert design.dots(COLUMNS[:0], SHARES).size == design.means(COLUMNS[:0], SHARES).size == 0
-    assert design.bytes_read == before > 0
-    design.dots(np.array([9]), SHARES)
-    assert design.bytes_read > before
-    broken = IN_PLACE[form].copy()
-    (broken if isinstance(broken, np.ndarray) else broken.data).flat[3] = np.nan
-    with pytest.raises(ValueError, match="A must be finite"):
-        ascd.Problem(broken, SIGNAL)
 
 
 def test_a_support_vector_machine_is_fitted_to_unsorted_rows():

@@ -10,13 +10,9 @@ import scipy.sparse as sp
 from pairs import in_pairs
 
 import ascd
-from ascd.matrix import costs
-from ascd.matrix.base import gram_of_block
-from ascd.problem.softmax import Softmax
 from ascd.solver import tuning
-from ascd.solver.gram import GramMatrix, without_constants
+from ascd.solver.gram import GramMatrix
 from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
-from ascd.solver.newton import PenaltyPieces, gram_newton
 from ascd.solver.subproblem import Subproblem
 from ascd.solver.working_set import WorkingSet
 
@@ -197,73 +193,9 @@ def test_a_newton_step_never_raises_a_block_model(name, seed, monkeypatch):
     assert all(checked)
 
 
-@pytest.mark.parametrize("outputs", [1, 3])
-@pytest.mark.parametrize("size", [1, 4])
-@pytest.mark.parametrize("kinks", ["all", "some", "none"])
-def test_a_newton_step_for_blocks_solves_the_whole_system(outputs, size, kinks):
-    rng = np.random.default_rng(outputs + size)
-    block, starts = rng.standard_normal((12, 40)), np.arange(0, 40, size)
-    kink = rng.random(starts.size) + 0.5
-    kink[{"all": slice(0), "some": slice(None, None, 2), "none": slice(None)}[kinks]] = 0.0
-    kappa, ridge = np.repeat(kink, size), rng.random(40) + 0.2
-    unit = rng.standard_normal((40, outputs))
-    lengths = np.sqrt(np.add.reduceat((unit**2).sum(axis=1), starts))
-    unit /= np.repeat(lengths, size)[:, None]
-    right = rng.standard_normal((40, outputs))
-    found = PenaltyPieces(
-        np.ones(unit.shape, dtype=bool), unit, unit, kappa, ridge, np.repeat(np.arange(starts.size), size)
-    )
-    expected = gram_newton(block.T @ block, found, right)
-    whole = np.kron(block.T @ block + np.diag(kappa + ridge), np.eye(outputs))
-    for b, first in enumerate(starts):
-        along = np.zeros((40, outputs))
-        along[first : first + size] = unit[first : first + size]
-        whole -= kink[b] * np.outer(along.ravel(), along.ravel())
-    np.testing.assert_allclose(np.linalg.solve(whole, right.ravel()).reshape(right.shape), expected, atol=1e-8)
-
-
 # ------------------------------------------------------------------------------------- coupled outputs
 
 D, M, T = 30, 4, 3
 RNG = np.random.default_rng(0)
 BLOCK = RNG.standard_normal((D, M)) * (RNG.random((D, M)) < 0.7)
 BLOCK[7] = 0.0
-LABELS = RNG.integers(0, T, D)
-WEIGHT = RNG.random(D) * (RNG.random(D) < 0.8)
-CURVATURE = Softmax(LABELS, T, WEIGHT).evaluate(RNG.standard_normal((D, T)), False)[2]
-
-
-def hessian():
-    """Of the losses in the coefficients (j, t), as they stand, and then the constants: Σ_k s·(diag(p) − ppᵀ) ⊗ aaᵀ."""
-    total = np.zeros(((M + 1) * T, (M + 1) * T))
-    for k in range(D):
-        if WEIGHT[k] > 0.0:
-            share = CURVATURE.own[k] / WEIGHT[k]
-            own = WEIGHT[k] * (np.diag(share) - np.outer(share, share))
-            row = np.append(BLOCK[k], 1.0)
-            total += np.kron(np.outer(row, row), own)
-    return total
-
-
-@pytest.mark.parametrize("ones", [False, True])
-@pytest.mark.parametrize("share", [0.0, 1.0], ids=["dense rows", "sparse rows"])
-def test_the_matrix_is_the_hessian(share, ones, monkeypatch):
-    """Also where columns stand in another order, and rows are empty."""
-    whole, size = hessian(), (M + ones) * T
-    monkeypatch.setattr(costs, "SPARSE_COUPLED", share)
-    monkeypatch.setattr(costs, "COUPLED_AT_ONCE", 5 * size)
-    columns = np.array([2, 0, 4, 1])
-    wide = np.zeros((D, 6))
-    wide[:, columns] = BLOCK
-    design = ascd.Problem(sp.csc_array(wide), LABELS, "softmax", ascd.L21(1.0)).design
-    found = design.coupled_gram(columns, CURVATURE.own, CURVATURE.shared, ones)
-    np.testing.assert_allclose(found, whole[:size, :size], atol=1e-13)
-
-
-def test_constants_are_at_their_best_after_every_step():
-    whole, size = hessian(), M * T
-    gram, change = without_constants(gram_of_block(np.c_[BLOCK, np.ones(D)], CURVATURE.own, CURVATURE.shared), T)
-    crossed = whole[size:, :size]
-    np.testing.assert_allclose(change, -np.linalg.pinv(whole[size:, size:]) @ crossed, atol=1e-10)
-    np.testing.assert_allclose(gram, whole[:size, :size] + crossed.T @ change, atol=1e-12)
-    np.testing.assert_allclose(change.sum(axis=0), 0.0, atol=1e-12)

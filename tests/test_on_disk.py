@@ -15,8 +15,6 @@ from ascd.io.opening import NpyReader, ParquetReader
 from ascd.matrix import costs
 from ascd.matrix.base import as_block
 from ascd.matrix.files import FileMatrix
-from ascd.solver.subproblem import Subproblem
-from ascd.solver.tuning import LARGEST_SET
 
 FORMS = ["C", "F", "float32", "int8", "bool", "parquet", "csv", "libsvm"]
 
@@ -69,18 +67,6 @@ def test_columns_that_nobody_asks_for_are_not_read(form, least, tmp_path, monkey
     assert data.size == 12 * 50 * 8
 
 
-def test_a_fit_reads_less_than_its_passes(tmp_path):
-    rng = np.random.default_rng(1)
-    wide = np.asfortranarray(rng.standard_normal((100, 2000)))
-    np.save(tmp_path / "wide.npy", wide)
-    data = open_data(tmp_path / "wide.npy", memory="1MiB")  # the data are 1.6 MB
-    y = wide[:, :5].sum(axis=1) + rng.standard_normal(100)
-    largest = np.abs(wide.T @ (y - y.mean())).max() / 100
-    model = ascd.Lasso(0.3 * largest).fit(data, y)
-    assert model.certificate_.converged
-    assert data.bytes_read <= 4 * data.size
-
-
 def test_ctrl_c_returns_the_best_point(tmp_path, monkeypatch):
     data = open_data(npy(tmp_path, "F"))
     problem = ascd.Problem(data, B, penalty=ascd.L1(0.01))
@@ -118,26 +104,6 @@ def test_columns_in_memory_stay_within_what_is_allowed(columns_allowed, tmp_path
         if len(columns) <= columns_allowed:  # more are fetched alone, once nothing else is there
             assert most[-1] <= columns_allowed
     assert max(most) <= max(12, columns_allowed)
-
-
-def test_working_sets_are_no_larger_than_what_comes_near(tmp_path, monkeypatch, compiled):
-    rng = np.random.default_rng(3)
-    X = np.asfortranarray(rng.standard_normal((40, 3000)))
-    y = X[:, :30] @ rng.standard_normal(30)
-    np.save(tmp_path / "wide.npy", X)
-    design = FileMatrix(NpyReader(tmp_path / "wide.npy"), 250 * 40 * 8.0 / costs.FILE_NEAR)
-    assert design.most_near == 250
-    whole = ascd.solve(ascd.Problem(X, y, penalty=ascd.L1(2.0)), tol=1e-8)
-    improve = Subproblem.improve
-
-    def watched(self, working, violation):
-        assert working.columns.size <= max(250, np.count_nonzero(self.state.x) + LARGEST_SET)
-        improve(self, working, violation)
-
-    monkeypatch.setattr(Subproblem, "improve", watched)
-    found = ascd.solve(ascd.Problem(design, y, penalty=ascd.L1(2.0)), tol=1e-8)
-    assert found.converged
-    assert found.objective == pytest.approx(whole.objective, rel=1e-7)
 
 
 # --------------------------------------------------- Parquet decodes whole chunks: each one once a pass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import subprocess
@@ -80,25 +79,6 @@ def test_every_name_is_listed_sorted_and_leads_somewhere():
         _ = ascd.NoSuchThing
     with pytest.raises(AttributeError, match=r"module 'ascd\.estimators' has no attribute 'NoSuchThing'"):
         _ = ascd.estimators.NoSuchThing
-
-
-def imported_for_checkers(path):
-    """Names that a file imports for type checkers alone, with the module each comes from."""
-    (block,) = (
-        node
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-    )
-    return {alias.name: line.module for line in block.body for alias in line.names}
-
-
-def test_type_checkers_read_the_imports_that_happen():
-    estimators = imported_for_checkers(PACKAGE / "estimators" / "__init__.py")
-    assert estimators == {name: f"ascd.estimators.{file}" for name, file in ascd.estimators._HOMES.items()}
-    assert sorted(estimators) == sorted(ascd.estimators.__all__)
-    modules = dict.fromkeys(("datasets", "theory"), "ascd.reproduction")
-    assert imported_for_checkers(PACKAGE / "__init__.py") == ascd._HOMES | modules
-    assert sorted([*ascd._HOMES, "estimators"]) == sorted(ascd.__all__)
 
 
 def test_every_package_can_be_asked_for():

@@ -14,12 +14,10 @@ from command_line import run
 from ascd.reproduction.page import (
     Axis,
     Chart,
-    Interval,
     Section,
     Series,
     TableSection,
     draw_charts,
-    draw_intervals,
     numbers_of,
     toolbar,
     write_page,
@@ -45,14 +43,6 @@ def test_there_are_switches_only_for_what_can_be_chosen():
     flat = Chart("c", "", "", TIME, (Series("s", {"t": [0]}, [0.0]),), "y", log=False)
     assert toolbar([flat]) == ""
     assert 'data-choice="y"' in toolbar([flat._replace(log=True)])
-
-
-def test_intervals_have_every_row_escaped():
-    picture = draw_intervals([Interval(f"<{j}>", j - 5.0, j - 6.0, j - 4.0, j / 10) for j in range(11)], "effect")
-    assert picture.count("<circle") == 11
-    assert "&lt;3&gt;" in picture
-    assert "<3>" not in picture
-    assert ">30 %<" in picture
 
 
 @pytest.fixture(scope="module")
@@ -109,11 +99,6 @@ def page(window, written):
     assert window.complaints == []
 
 
-def show(window, path, *sections):
-    window.emulate_media(media="screen", color_scheme="light")
-    window.goto(write_page(path / "p.html", "P", sections).as_uri())
-
-
 def test_it_loads_alone_with_the_switches_above_the_charts(page):
     assert all(url.startswith(("file:", "data:")) for url in page.requests)
     assert page.locator("#chart-c svg path.curve").count() == 4  # two curves, two active sets
@@ -159,42 +144,6 @@ def test_hovering_shows_values_and_numbers_unfold(page):
     assert not page.locator("#chart-c .numbers table").is_visible()
     page.locator("#chart-c .numbers summary").click()
     assert page.locator("#chart-c .numbers table").is_visible()
-
-
-def brightness(page, selector, what):
-    """Of a colour: 0 is black, 765 is white."""
-    colour = page.evaluate(f"getComputedStyle(document.querySelector('{selector}')).{what}")
-    return sum(map(int, re.findall(r"\d+", colour)[:3]))
-
-
-@pytest.mark.parametrize(
-    ("media", "scheme", "dark"), [("screen", "light", 0), ("screen", "dark", 1), ("print", "dark", 0)]
-)
-def test_colours_follow_the_screen_and_paper_is_white(page, media, scheme, dark):
-    page.emulate_media(media=media, color_scheme=scheme)
-    for text, back in (("h1", "body"), ("td.holds span", "td.holds span")):
-        assert (brightness(page, text, "color") > brightness(page, back, "backgroundColor")) == dark
-    if media == "print":
-        assert brightness(page, "body", "backgroundColor") == 3 * 255
-        assert not page.locator("#toolbar").is_visible()
-        assert not page.locator("nav").is_visible()
-        assert page.locator("#chart-c svg").is_visible()
-        assert len(page.pdf(format="A4")) > 10_000
-
-
-def test_a_curve_is_drawn_against_the_axes_it_has_and_a_chart_alone_is_wide(window, tmp_path):
-    axes = (Axis("reads", "columns read"), Axis("seconds", "seconds"))
-    both = Series("UCD", {"reads": [1, 10], "seconds": [0.1, 1.0]}, [1.0, 0.1])
-    timed = Series("scikit-learn", {"seconds": [0.2, 0.5]}, [0.5, 1e-3])
-    window.set_viewport_size({"width": 1400, "height": 900})
-    show(window, tmp_path, Section("s", "S", "", (Chart("c", "C", "", axes, (both, timed), "error", far=True),)))
-    svg = window.locator("svg")
-    assert (svg.get_attribute("data-axis"), svg.get_attribute("data-far")) == ("reads", "true")
-    assert window.locator("svg path.curve").count() == 1
-    assert window.locator(".legend button.absent").inner_text() == "scikit-learn"
-    window.get_by_role("button", name="seconds").click()
-    assert window.locator("svg path.curve").count() == 2
-    assert window.locator("svg").bounding_box()["width"] > 1100
 
 
 def test_without_javascript_the_numbers_are_there(browser, written):

@@ -196,15 +196,6 @@ def test_one_sided_kinks_count():
     assert result.coefs.min() == 0.0
 
 
-def test_a_penalty_without_scaling_is_refused():
-    from user_parts.my_parts import Asymmetric
-
-    with pytest.raises(TypeError, match=r"path needs a penalty with a method scaled\(factor\); Asymmetric"):
-        ascd.path(problem_for(penalty=Asymmetric(1.0, 2.0)))
-    with pytest.raises(TypeError, match=r"problem must be an ascd\.Problem; got int"):
-        ascd.path(3)
-
-
 def test_products_that_are_required_leave_no_scale_to_the_others():
     """Two linear terms outweigh their kinks: their products are given, and a scaled dual point misses them."""
     problem = problem_for("logistic", ascd.L1(0.5, 1.0, [0.2, -0.1] * 2 + [0.0]))

@@ -39,20 +39,6 @@ def test_a_trace_plots_its_objective_and_its_active_set(problem, x, label):
     assert (ax.get_xlabel(), curve.get_label(), ax.get_yscale()) == (label, "mine", "log")
 
 
-def test_runs_that_are_added_to_axes_have_colours_of_their_own_and_one_minimum(problem):
-    options = {"record": 20, "max_iter": 200, "tol": 0.0, "rng": 0}
-    traces = {rule: ascd.minimize(problem, rule=rule, **options).trace for rule in ("uniform", "cyclic", "ascd")}
-    together, ax = plot_traces(traces), None
-    for rule, trace in traces.items():
-        ax = trace.plot(label=rule, ax=ax)
-    assert [line.get_label() for line in ax.lines] == list(traces)
-    assert len({line.get_color() for line in ax.lines}) == 3
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(traces)
-    assert len(ax.right.lines) == len(together.right.lines)
-    for one, other in zip(ax.lines, together.lines, strict=True):
-        np.testing.assert_array_equal(one.get_ydata(), other.get_ydata())
-
-
 @pytest.mark.parametrize("names", [None, [f"gene {j}" for j in range(40)]])
 def test_a_path_names_its_largest_coefficients(problem, names):
     found = ascd.path(problem, n_alphas=8, eps=0.1)

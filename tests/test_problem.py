@@ -114,20 +114,6 @@ def test_a_replaced_problem_equals_one_built_anew_and_shares_the_matrix(loss, pe
         assert other.objective(x) == anew.objective(x)
 
 
-@pytest.mark.parametrize(
-    ("change", "word"),
-    [
-        ({"b": [1.0]}, "b must have length 12"),
-        ({"b": np.zeros(D)}, "labels"),
-        ({"penalty": ascd.L1(-1.0)}, "L1 strength"),
-        ({"sample_weight": -np.ones(D)}, "sample_weight must be at least 0"),
-    ],
-)
-def test_a_replacement_is_checked(change, word):
-    with pytest.raises(ValueError, match=word):
-        make("logistic", "zero")[0].replace(**change)
-
-
 # --- One ``Problem`` for every kind: penalties by coordinate with several outputs, offsets, gaps and references
 
 

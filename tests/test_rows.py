@@ -14,7 +14,6 @@ from ascd.matrix.base import DataGone
 from ascd.matrix.chunked import InTurn, chunked
 from ascd.matrix.open import open_design
 from ascd.problem.certificate import certify_from_sums
-from ascd.problem.samples import gap_of_samples, gaps_of_samples
 from ascd.solver.rows import SCALES, TRIAL_LENGTHS, Trial, rows_of, sums_over_rows
 
 RNG = np.random.default_rng(0)
@@ -145,14 +144,6 @@ def test_where_sums_prove_nothing_the_gap_is_infinite():
     assert gap_from(problem, np.ones(6), 0.0, one_sided, True) == np.inf
 
 
-def test_a_penalty_of_a_path_begins_where_the_last_one_ended():
-    problem = ascd.Problem(in_parts(X), SIGNAL, penalty=ascd.L1(1.0))
-    found = ascd.path(problem, n_alphas=6, eps=0.01, tol=1e-8, intercept=True, early_stop=False)
-    expected = ascd.path(ascd.Problem(X, SIGNAL, penalty=ascd.L1(1.0)), alphas=found.alphas, tol=1e-10, intercept=True)
-    np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-8)
-    assert problem.design.rounds <= 1 + 6
-
-
 def test_data_that_are_lost_leave_the_best_point(compiled):
     """The gap is the one that sums have certified there."""
     problem = stated(in_parts(X, fails_at=3), "logistic", 20)
@@ -182,22 +173,6 @@ def test_limits(how, status, compiled):
     assert found.gap < np.inf
 
 
-def test_columns_are_cached_with_their_products(compiled):
-    """One round for each working set after the first."""
-    rng = np.random.default_rng(5)
-    wide = rng.standard_normal((20, 400))
-    b = wide[:, :8] @ rng.standard_normal(8)
-    strength = float(np.abs(wide.T @ b).max()) / 50.0
-    problem = ascd.Problem(in_parts(wide, 1, 6), b, penalty=ascd.L1(strength))
-    found = ascd.solve(problem, tol=1e-8)
-    expected = ascd.solve(ascd.Problem(wide, b, penalty=ascd.L1(strength)), tol=1e-8)
-    assert found.objective == pytest.approx(expected.objective, rel=1e-8)
-    questions = problem.design.executor.questions
-    assert questions[:2] == ["first", "block"]
-    assert set(questions[2:]) == {"dots_and_worst"}
-    assert 0 < problem.design.are_near(np.arange(400)).sum() < 100
-
-
 # ----------------------------------------------------------------------------- moments of some columns
 
 RNG = np.random.default_rng(1)
@@ -209,15 +184,3 @@ WIDE_LABELS = np.where(WIDE_SIGNAL + RNG.standard_normal(200) > 0.0, 1.0, -1.0)
 def logistic(A, share, labels=WIDE_LABELS):
     top = np.abs(WIDE[: labels.size].T @ (0.5 * labels)).max()
     return ascd.Problem(A, labels, "logistic", ascd.L1(float(top) / share))
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("loss", LOSSES)
-def test_gaps_of_several_scales_are_those_of_each(loss, weighted):
-    case = make_case(loss, "l1", False, weighted, seed=3)
-    problem = case.problem()
-    _, predictor, gradient = problem.evaluate(0.1 * np.ones(5))
-    sample, stated_loss = problem.parts.sample, problem.parts.loss
-    found = gaps_of_samples(sample, stated_loss, predictor, gradient, SCALES)
-    each = [gap_of_samples(sample, stated_loss, predictor, gradient, np.empty(0), scale) for scale in SCALES.tolist()]
-    np.testing.assert_allclose(found, each, rtol=1e-13)

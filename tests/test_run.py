@@ -149,13 +149,3 @@ def test_a_bad_step_diverges(loss, factor, penalty):
     assert solution.gap == math.inf
     assert solution.steepness > 1.0 if math.isfinite(factor) else solution.steepness == math.inf
     assert solution.n_iter < 4000
-
-
-@pytest.mark.parametrize("rule", ["uniform", "a-ascd"])
-def test_the_seed_decides(rule):
-    first, same, other = (
-        ascd.minimize(problem(), rule=rule, rng=seed, tol=0.0, max_iter=15, init="none") for seed in (1, 1, 2)
-    )
-    assert first.x.tobytes() == same.x.tobytes()
-    np.testing.assert_array_equal(first.trace.objective, same.trace.objective)
-    assert first.x.tobytes() != other.x.tobytes()

@@ -79,15 +79,6 @@ def test_a_model_ends_at_its_minimum_and_the_raw_gradient_follows(weight):
     assert problem.objective(descent.x) < problem.objective(before)
 
 
-def test_samples_without_weight_stay_where_they_are_and_columns_of_zeros_do_no_harm():
-    rows = X.copy()
-    rows[3] = 0.0
-    problem = ascd.Problem(rows.T, np.zeros(6), penalty=signed_box(Y, 2.0, "hinge", (np.arange(40) % 4) * 0.5))
-    outcome = BoxDescent(problem, np.zeros(40)).minimise(lambda _: 1e-6, 3000)
-    assert outcome.gap <= 1e-6
-    np.testing.assert_array_equal(outcome.x[::4], 0.0)
-
-
 def test_the_gap_is_that_of_the_point_or_unknown(compiled):
     """Also where it was last computed some rounds ago: gaps rise and fall."""
     known = []
@@ -140,16 +131,3 @@ def test_solve_descends_in_the_box_first(C, turn, monkeypatch):
         assert found.gap <= 1e-8 * found.zero_objective
     assert first.zero_objective == second.zero_objective
     assert abs(first.objective - second.objective) <= first.gap + second.gap
-
-
-@pytest.mark.usefixtures("thirty_are_many")
-def test_an_interrupted_descent_ends_the_run_with_its_point(monkeypatch):
-    def interrupt(self, *args):
-        self._sweep(0.0, 1)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(BoxDescent, "_minimise", interrupt)
-    found = ascd.solve(few(), tol=1e-10)
-    assert str(found.status) == "interrupted"
-    assert found.x.any()
-    assert math.isfinite(found.gap)

@@ -164,19 +164,3 @@ def test_however_small_the_failure_is_nothing_is_called_proved(failure, monkeypa
 
 
 # ------------------------------------------------------------------------------------------- runs
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"rows": 1}, ValueError, "Stochastic rows must be at least 2; got 1"),
-        ({"rows": 2.5}, TypeError, "Stochastic rows must be an integer; got 2.5"),
-        ({"failure": 0.0}, ValueError, "Stochastic failure must be in [1e-200, 1]; got 0.0"),
-        ({"failure": 1e-310}, ValueError, "Stochastic failure must be in [1e-200, 1]; got 1e-310"),
-        ({"patience": -1}, ValueError, "Stochastic patience must be in [0, 1e+300]; got -1"),
-    ],
-)
-def test_wrong_arguments_are_named(options, error, words):
-    with pytest.raises(error) as caught:
-        ascd.minimize(tall(0).library(), oracle=ascd.Stochastic(**options))
-    assert words in str(caught.value)

@@ -11,7 +11,6 @@ from matrix_answers import check_answers
 
 import ascd
 from ascd._core.threads import use_threads
-from ascd.matrix import costs
 from ascd.matrix.base import as_block
 from ascd.matrix.table import Codes
 
@@ -112,18 +111,6 @@ def test_a_category_takes_its_codes_and_nothing_else():
     assert table.as_design().nbytes <= 400_000
     y = np.where(codes % 2 == 0, 1.0, -1.0)
     assert ascd.Ridge(1.0).fit(table, y).score(table, y) > 0.9
-
-
-def test_blocks_of_any_kind(monkeypatch):
-    monkeypatch.setattr(costs, "SMALL_DATA", 0)
-    series = pandas.Series(np.arange(D), name="rank")
-    sparse_frame = pandas.DataFrame.sparse.from_spmatrix(TEXT.tocsc(), columns=list("abcdef"))
-    table = ascd.Table([series, sparse_frame, np.ones((D, 2), dtype=np.int8), ascd.Table(frame()[["age"]])])
-    assert table.feature_names == ["rank", *"abcdef", "2[0]", "2[1]", "age"]
-    block = as_block(table.as_design().take(np.arange(10)), D)
-    np.testing.assert_allclose(block[:, 1:7], TEXT.toarray())
-    np.testing.assert_array_equal(block[:, 0], np.arange(D))
-    assert repr(table) == "Table(80 x 10: dense, sparse, dense, dense)"
 
 
 BAD = [

@@ -6,11 +6,9 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 
-import numpy as np
 import pytest
 
 from ascd._core import threads
-from ascd._core.threads import as_n_jobs
 
 
 def test_work_is_done_by_all_threads_in_the_context_of_the_call_and_shared_no_further():
@@ -26,18 +24,6 @@ def test_work_is_done_by_all_threads_in_the_context_of_the_call_and_shared_no_fu
         threads.run_together([work] * 3)
     assert {each[:2] for each in seen} == {(5, 1)}
     assert len({each[2] for each in seen}) == 3
-
-
-def test_an_error_in_any_thread_is_raised():
-    barrier = threading.Barrier(2)
-
-    def fail():
-        barrier.wait()
-        if threading.current_thread() is not threading.main_thread():
-            raise ValueError("in a thread")
-
-    with threads.use_threads(2), pytest.raises(ValueError, match="in a thread"):
-        threads.run_together([fail, fail])
 
 
 class Library:
@@ -92,11 +78,3 @@ def test_the_library_has_one_thread_but_for_long_calls(monkeypatch):
         assert library.threads == 2
     with threads.quiet(3, 10):  # a small problem
         assert library.threads == 7
-
-
-@pytest.mark.parametrize(
-    ("n_jobs", "threads"), [(None, 1), (3, 3), (np.int64(2), 2), (-1, 4), (-2, 3), (-4, 1), (-9, 1)]
-)
-def test_numbers_of_threads_mean_what_joblib_says(n_jobs, threads, monkeypatch):
-    monkeypatch.setattr("joblib.cpu_count", lambda: 4)
-    assert as_n_jobs(n_jobs) == threads

@@ -4,41 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 from copies import OTHERS, ended
 
 import ascd
-from ascd._core.timing import Stopwatch, compiling
+from ascd._core.timing import compiling
 
 A = np.random.default_rng(0).standard_normal((30, 4))
-
-
-class FakeTime:
-    """A clock that is set by hand."""
-
-    def __init__(self, monkeypatch):
-        self.now = 0.0
-        monkeypatch.setattr("ascd._core.timing.time.perf_counter", lambda: self.now)
-
-
-def test_compiling_counts_apart_and_once(monkeypatch):
-    clock = FakeTime(monkeypatch)
-    watch = Stopwatch()
-    clock.now = 2.0
-    with compiling():
-        clock.now = 5.0
-        with compiling():
-            clock.now = 9.0
-    clock.now = 10.0
-    assert (watch.seconds, watch.compile_seconds, watch.elapsed) == (3.0, 7.0, 10.0)
-    with suppress(ZeroDivisionError), compiling():
-        clock.now = 11.0
-        raise ZeroDivisionError
-    assert watch.compile_seconds == 8.0
-    assert Stopwatch().compile_seconds == 0.0
 
 
 FIRST_CALL = """

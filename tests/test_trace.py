@@ -85,13 +85,6 @@ def test_reads_are_counted(rule, init, reads):
     assert solution.reads == reads[-1]
 
 
-@pytest.mark.parametrize("safe", [True, False])
-def test_violations_are_counted_for_unsafe_oracles_only(safe):
-    oracle = ascd.Random(printed=not safe)
-    trace = ascd.minimize(problem(), rule="cyclic", oracle=oracle, rng=0, max_iter=20, record=1, tol=0.0).trace
-    assert np.isnan(trace.violations).all() if safe else (trace.violations >= 0).all()
-
-
 def test_given_intervals_replace_the_first_pass():
     options = {"rule": "a-ascd", "rng": 0, "tol": 1e-8}
     gradient = problem().gradient(np.zeros(N))

@@ -147,21 +147,6 @@ def test_misnamed_arguments_are_named(role, method):
         use(role, part)
 
 
-@pytest.mark.parametrize(
-    ("role", "method", "written"),
-    [
-        ("loss", "weighted_value", lambda self, y, z, weight: weight * self.value(y, z)),
-        ("loss", "divergence", lambda self, y, u, z: 0.0),
-        ("penalty", "cost_size", lambda self, j, x: 0.0),
-    ],
-)
-def test_so_are_those_of_optional_methods(role, method, written):
-    """In another order they would be numbers of the wrong thing: losses as weights, and a proof of nothing."""
-    part = spoiled(EXAMPLES[role], **{method: written})
-    with pytest.raises(TypeError, match=rf"{role} {type(part).__name__}: {method} must be written {method}\(self"):
-        use(role, part)
-
-
 class NoFields(NamedTuple):
     def select(self, point, t, rng):
         return 0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from test_user_parts import spoiled
-from user_parts.my_penalties import Barrier, Between, Nowhere, Threshold, Tilted
+from user_parts.my_penalties import Between, Threshold, Tilted
 
 import ascd
 from ascd.problem.penalties import nearest_allowed
@@ -85,23 +85,6 @@ def test_the_nearest_allowed_point(penalty, expected):
     assert nearest_allowed(penalty, 3).tolist() == [expected] * 3
 
 
-def test_a_domain_without_a_nearest_point():
-    start = nearest_allowed(Barrier(2.0), 2)
-    assert np.all(start > 0.0)
-    problem = ascd.Problem(np.eye(2), [3.0, -1.0], penalty=Barrier(2.0))
-    solution = ascd.minimize(problem, rule="cyclic", tol=1e-10)
-    expected = 0.5 * (np.array([3.0, -1.0]) + np.sqrt(np.array([9.0, 1.0]) + 8.0))  # x² − bx = 2
-    assert solution.converged
-    np.testing.assert_allclose(solution.x, expected, rtol=1e-9)
-
-
-def test_a_penalty_that_allows_nothing():
-    problem = ascd.Problem(A, B, penalty=Nowhere())
-    for run in (ascd.solve, ascd.minimize):
-        with pytest.raises(ValueError, match=r"penalty Nowhere: cost\(0, 0\) is not finite"):
-            run(problem)
-
-
 # ------------------------------------------------------------------------------------- optional methods
 
 RIGHT = {
@@ -121,21 +104,6 @@ def test_optional_methods_have_one_form(method, form, wrong):
     with pytest.raises(TypeError) as caught:
         ascd.Problem(A, B, penalty=penalty)
     assert str(caught.value) == f"penalty Threshold: {method} must be written {form}"
-
-
-def test_other_parts_are_held_to_prepare_too():
-    from user_parts.my_parts import Generous, LeastVisited, Partway
-
-    problem, wrong = ascd.Problem(A, B), lambda self, something: self
-    cases = [
-        ("rule", LeastVisited(), "self, parts, oracle, steepness"),
-        ("oracle", Generous(1.0), "self, parts, rng"),
-        ("step", Partway(0.5), "self, parts"),
-    ]
-    for role, part, form in cases:
-        words = rf"{role} {type(part).__name__}: prepare must be written prepare\({form}\)"
-        with pytest.raises(TypeError, match=words):
-            ascd.minimize(problem, **{role: spoiled(part, prepare=wrong)})
 
 
 # ------------------------------------------------------------------------------------------- intercepts

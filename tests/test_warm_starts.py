@@ -78,25 +78,6 @@ def test_the_path_is_the_arrays_with_less_reading(folder, monkeypatch, loss, pen
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_where_columns_have_no_room_their_products_are_enough(folder, monkeypatch, order):
-    tall, y = np.asarray(A[:, :60], order=order), A[:, :30].sum(axis=1)
-    np.save(folder / f"tall-{order}.npy", tall)
-    options = {"n_alphas": 40, "eps": 1e-3, "tol": 1e-7, "intercept": True, "early_stop": False}
-    monkeypatch.setattr(tuning, "WARM_MEMORY", 4.0)  # vectors of samples are as long as columns here
-    expected = ascd.path(ascd.Problem(tall, y, penalty=ascd.L1(1.0)), **options)
-    read = []
-    for pays in (WarmStarts.pays, lambda solver: False):
-        monkeypatch.setattr(WarmStarts, "pays", staticmethod(pays))
-        design = FileMatrix(NpyReader(folder / f"tall-{order}.npy"), tall.nbytes / 3.0)
-        found = ascd.path(ascd.Problem(design, y, penalty=ascd.L1(1.0)), **options)
-        assert found.status is Status.CONVERGED
-        assert (np.abs(found.objectives - expected.objectives) <= 1e-7 * expected.zero_objective).all()
-        read.append(design.bytes_read)
-    assert np.count_nonzero(found.coefs[:, -1]) > 20
-    assert read[0] < 0.5 * read[1]
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
 def test_gaps_of_warm_starts_are_true(folder, order):
     found = path_of(opened(folder, order), intercept=False, n_alphas=12)
     for x, alpha, gap in zip(found.coefs.T, found.alphas, found.gaps, strict=True):
