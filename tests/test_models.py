@@ -143,10 +143,8 @@ def quadratic_model(solver, working, x, shift):
 def test_block_models_find_the_same_minimum(name, intercept, loss, monkeypatch):
     found = []
     for wide, most in ((0, 0), (1000, tuning.LARGEST_COUPLED)):
-        monkeypatch.setattr(tuning, "WIDE", wide)
-        monkeypatch.setattr(tuning, "WIDE_SEVERAL", wide)
+        monkeypatch.setattr(tuning, "LARGEST_GRAM", wide)
         monkeypatch.setattr(tuning, "LARGEST_COUPLED", most)
-        monkeypatch.setattr(tuning, "OFF_CENTRE_COLUMNS", wide)
         solver, working, subproblem = block_models(name, intercept, loss)
         made = []
         for model in (BlockColumnModel, BlockGramModel):
@@ -186,8 +184,7 @@ def test_a_newton_step_never_raises_a_block_model(name, seed, monkeypatch):
     for limit in ("FEWEST_SWEEPS", "MOST_BETWEEN_STEPS", "MOST_SWEEPS_BETWEEN"):
         monkeypatch.setattr(tuning, limit, 1)
     for wide in (0, 1000):
-        monkeypatch.setattr(tuning, "WIDE", wide)
-        monkeypatch.setattr(tuning, "WIDE_SEVERAL", wide)
+        monkeypatch.setattr(tuning, "LARGEST_GRAM", wide)
         subproblem._minimise(working, 1e-9)
     assert checked
     assert all(checked)

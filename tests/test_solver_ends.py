@@ -131,7 +131,7 @@ def test_ctrl_c_inside_a_round_of_blocks_never_leaves_a_worse_point(name, model,
 
     is_gram = model is BlockGramModel
     monkeypatch.setattr(model, "minimise", interrupted)
-    for limit in ("WIDE", "WIDE_SEVERAL", "LARGEST_COUPLED"):
+    for limit in ("LARGEST_GRAM", "LARGEST_COUPLED"):
         monkeypatch.setattr(tuning, limit, 1000 if is_gram else 0)
     solution = ascd.solve(problem, tol=1e-12, intercept=True)
     assert solution.status is ascd.Status.INTERRUPTED

@@ -85,7 +85,6 @@ def test_every_problem_of_the_table(library, name, dtype):
 @pytest.mark.parametrize("name", [name for name in CASES if "l1" in name and "scaled" not in name])
 def test_large_models_stay_there(library, name, monkeypatch):
     monkeypatch.setattr("ascd.solver.tuning.LARGEST_HOST_MODEL", 0)
-    monkeypatch.setattr("ascd.solver.tuning.LARGEST_FETCHED", 0)
     check_case(CASES[name], library.put, np.float64, intercept=True)
 
 

@@ -1,12 +1,12 @@
 """The quadratic model on a working set whose Gram matrix stays on a device: accelerated steps and Newton steps.
 
-The same Q as in ``gram_model``.  Sweeps go from one coordinate to the next, which a device cannot share out.  Instead
+The same Q as in ``models``.  Sweeps go from one coordinate to the next, which a device cannot share out.  Instead
 all coordinates move at once, by proximal steps in the metric of G's diagonal D,
 
     x⁺ = prox(y − (L·D)⁻¹·∇(y)),       y = x⁺ + β·(x⁺ − x),
 
 with momentum β that starts again where it leads uphill; L ≥ ‖D^(−½) G D^(−½)‖ is estimated by a few products and raised
-where a step shows that it is too small.  In between, Newton steps on the free coordinates as in ``gram_model``.  The
+where a step shows that it is too small.  In between, Newton steps on the free coordinates as in ``models``.  The
 device multiplies and factorises; what is done for each coordinate (prox, pieces of the penalty) is done on the host, so
 that every penalty can be used.
 
@@ -26,11 +26,13 @@ from ascd._core.jit import kernel
 from ascd.matrix.base import Bends
 from ascd.problem.penalties import L1, L1L2
 from ascd.problem.terms import ByCoordinate, cost_of, largest_violation
-from ascd.solver import tuning
-from ascd.solver.newton import cut_step, find_free
+from ascd.solver.models import CoordinateModel
+from ascd.solver.tuning import OBJECTIVE_ROUNDING, SHIFTS
 
 #: Penalties whose steps a device can make: they bend at zero alone.
 BENT_AT_ZERO = (L1, L1L2)
+#: A bound on curvatures that is exceeded by less is exceeded by rounding.
+SAME_CURVATURE = 1e-9
 
 
 class DeviceIterate(NamedTuple):
@@ -42,52 +44,65 @@ class DeviceIterate(NamedTuple):
     cost: float
 
 
-class DeviceModel:
+class DeviceModel(CoordinateModel):
     """Q on the columns of ``products``; ``state`` has the coefficients of the working set."""
 
     def __init__(self, penalty: Any, products: Any, gradient: Array, x: Array) -> None:
-        self.penalty, self.products, self.columns = penalty, products, products.columns
-        self.parts = ByCoordinate(penalty)
+        super().__init__(penalty, products.columns, x)
+        self.products, self.parts = products, ByCoordinate(penalty)
         self.scale = np.where(products.diagonal > 1e-300, products.diagonal, 1.0)
-        self.state = DeviceIterate(x, gradient, 0.0, float(cost_of(self.parts, self.columns, x)))
-        self.known = np.ones(x.size, dtype=np.bool_)
-        self.free, self.work = np.empty(x.size, dtype=np.int64), np.empty((6, x.size))
+        self._go_to(DeviceIterate(x, gradient, 0.0, float(cost_of(self.parts, self.columns, x))))
         products.largest = products.largest or self._largest_eigenvalue()
 
-    def minimise(self, target: float, most_steps: int) -> float:
-        """Until no coordinate violates its optimality condition by more than ``target``."""
-        steps = stale = 0
-        lowest = math.inf
-        while True:
-            violation = self.violation()
-            stale = 0 if violation < lowest else stale + 1
-            lowest = min(lowest, violation)
-            if violation <= target or steps >= most_steps or stale > tuning.MOST_STALE:
-                return violation
-            # proximal steps with momentum where the products are, or here
-            is_done = self._advance_there(tuning.STEPS_BETWEEN)
-            steps += tuning.STEPS_BETWEEN if is_done else self._advance_here(tuning.STEPS_BETWEEN, target)
-            for _ in range(2 if hasattr(self.penalty, "piece") else 0):
-                if self.violation() <= target or not self._newton_step():
-                    break
+    def budget(self) -> int:
+        """Of 5 to 50 steps, 20 took least on an H200, for 3,000 and for 16,000 columns (``benchmarks/gpu.py``)."""
+        return 20
 
-    def correct(self, start: DeviceIterate, products: Any) -> bool:
-        """The gradients as they truly are, after moves from ``start``; the point remains there if it is no better."""
-        moved = self.state.x - start.x
-        curved = products.times_exactly(moved)
+    def sweep(self, target: float, most: int) -> tuple[float, int]:
+        """Take proximal steps with momentum where the products are, or here."""
+        violation = self.violation()
+        if violation <= target:
+            return violation, 0
+        done = most if self._advance_there(most) else self._advance_here(most, target)
+        return self.violation(), done
+
+    def take_newton_steps(self) -> None:
+        for _ in range(2):
+            if not self._newton_step()[1]:
+                break
+
+    def minimise_refined(self, target: float, most_steps: int) -> bool:
+        """Minimise and correct until the true violation is at most ``target``; False where G is too far from it."""
+        left = self.violation()
+        while left > target:
+            start, before, goal = self.state, left, max(target, 1e-2 * left)
+            is_there = self.minimise(goal, most_steps) <= goal
+            is_lower = self._correct(start)
+            left = self.violation()
+            if left > target and not (is_there and is_lower and left <= 0.5 * before):
+                return False
+        return True
+
+    def _correct(self, start: DeviceIterate) -> bool:
+        """Compute the gradients as they truly are, after moves from ``start``; go back there if it is lower."""
+        moved = self.x - start.x
+        curved = self.products.times_exactly(moved)
         fall = float(moved @ (start.gradient + 0.5 * curved)) + self.state.cost - start.cost
-        is_lower = fall <= tuning.OBJECTIVE_ROUNDING * start.cost
-        self.state = DeviceIterate(self.state.x, start.gradient + curved, 0.0, self.state.cost) if is_lower else start
+        is_lower = fall <= OBJECTIVE_ROUNDING * start.cost
+        self._go_to(DeviceIterate(self.x, start.gradient + curved, 0.0, self.state.cost) if is_lower else start)
         return is_lower
 
     def violation(self) -> float:
         """The largest one at the present point."""
-        return float(largest_violation(self.parts, self.columns, self.state.x, self.state.gradient))
+        return float(largest_violation(self.parts, self.columns, self.x, self.state.gradient))
 
-    def _moved(self, x: Array, change: Array) -> DeviceIterate:
-        """The state at another point, ``change`` from here: one product."""
+    def _go_to(self, state: DeviceIterate) -> None:
+        self.state, self.x = state, state.x
+
+    def _moved(self, x: Array, change: Array, curved: Array | None = None) -> DeviceIterate:
+        """The state at another point, ``change`` from here: one product, if ``curved`` = G·change is not known."""
         now = self.state
-        curved = self.products.times(change)
+        curved = self.products.times(change) if curved is None else curved
         cost = float(cost_of(self.parts, self.columns, x))
         fall = float(change @ (now.gradient + 0.5 * curved)) + cost - now.cost
         return DeviceIterate(x, now.gradient + curved, now.value + fall, cost)
@@ -102,14 +117,14 @@ class DeviceModel:
         found = advance(now.x, now.gradient, self.scale, bends, bound, count)
         if found is None:
             return False
-        if found.bend > bound * (1.0 + tuning.SAME_BEND):
-            self.products.largest = max(tuning.LARGER_BOUND * bound, 1.1 * found.bend)
+        if found.bend > bound * (1.0 + SAME_CURVATURE):
+            self.products.largest = max(1.5 * bound, 1.1 * found.bend)
             return False
         cost = float(cost_of(self.parts, self.columns, found.x))
         fall = 0.5 * float((found.x - now.x) @ (now.gradient + found.gradient)) + cost - now.cost
-        if fall > tuning.OBJECTIVE_ROUNDING * now.cost:
+        if fall > OBJECTIVE_ROUNDING * now.cost:
             return False
-        self.state = DeviceIterate(found.x, found.gradient, now.value + fall, cost)
+        self._go_to(DeviceIterate(found.x, found.gradient, now.value + fall, cost))
         return True
 
     def _advance_here(self, count: int, target: float) -> int:
@@ -122,7 +137,7 @@ class DeviceModel:
             if not is_short:  # L was too small: from the point before, with a larger one
                 ahead, derivative, t = now.x.copy(), now.gradient.copy(), 1.0
                 continue
-            self.state = found
+            self._go_to(found)
             best = found if found.value <= best.value else best
             if number == count or (number % 5 == 0 and self.violation() <= target):
                 break
@@ -131,8 +146,8 @@ class DeviceModel:
             ahead = found.x + share * (found.x - now.x)
             derivative = found.gradient + share * (found.gradient - now.gradient)
         # what falls less than rounding errors of the cost is not seen in Q: the last point is the best then
-        is_best = self.state.value <= best.value + tuning.OBJECTIVE_ROUNDING * best.cost
-        self.state = self.state if is_best else best
+        is_best = self.state.value <= best.value + OBJECTIVE_ROUNDING * best.cost
+        self._go_to(self.state if is_best else best)
         return number
 
     def _proximal_step(self, ahead: Array, derivative: Array) -> tuple[DeviceIterate, bool, bool]:
@@ -143,43 +158,31 @@ class DeviceModel:
         found = self._moved(x, change)
         away = x - ahead  # momentum leads uphill where it goes against the change
         length, bend = float(away @ (self.scale * away)), float(away @ (found.gradient - derivative))
-        if bend <= bound * length * (1.0 + tuning.SAME_BEND):
+        if bend <= bound * length * (1.0 + SAME_CURVATURE):
             return found, True, float(away @ (self.scale * change)) < 0.0
-        self.products.largest = max(tuning.LARGER_BOUND * bound, 1.1 * bend / max(length, 1e-300))
+        self.products.largest = max(1.5 * bound, 1.1 * bend / max(length, 1e-300))
         return found, False, False
 
-    def _newton_step(self) -> bool:
-        """Towards the minimum over the free coordinates; was the step cut off?"""
-        now = self.state
-        count = find_free(self.penalty, self.columns, self.known, now.gradient, now.x, self.free, self.work)
-        if count == 0:
-            return False
-        free = self.free[:count].copy()
-        derivative, curvature, low, high = self.work[:4, :count]
-        direction = self._direction(free, curvature, -derivative)
-        if direction is None:
-            return False
-        whole, straight = np.empty(count), np.empty(count)
-        cut = bool(cut_step(now.x[free], direction, low, high, whole, straight))
-        best, gain = now, 0.0
-        for change in (whole, straight)[: 1 + cut]:
-            x = now.x.copy()
-            x[free] = np.clip(x[free] + change, low, high)
-            found = self._moved(x, x - now.x)
-            curved = (found.gradient - now.gradient)[free]
-            fall = float(change @ (derivative + 0.5 * (curved + curvature * change)))  # on the pieces: no costs cancel
-            best, gain = (found, fall) if fall < gain else (best, gain)
-        if best is now:
-            return False
-        self.state = best
-        return cut
+    def gradient_now(self) -> Array:
+        return self.state.gradient
 
-    def _direction(self, free: Array, curvature: Array, right: Array) -> Array | None:
-        for shift in tuning.SHIFTS:
-            direction = self.products.solve(free, curvature, right, shift)
+    def direction(self, free: Array, curvature: Array, right: Array) -> Array | None:
+        for shift in SHIFTS:
+            direction: Array | None = self.products.solve(free, curvature, right, shift)
             if direction is not None:
                 return direction
         return None
+
+    def image_of(self, free: Array, change: Array) -> tuple[Array, Array]:
+        whole = np.zeros(self.x.size)
+        whole[free] = change
+        curved = self.products.times(whole)
+        return curved, curved[free]
+
+    def move(self, free: Array, values: Array, image: Array) -> None:
+        x = self.x.copy()
+        x[free] = values
+        self._go_to(self._moved(x, x - self.x, image))
 
     def _largest_eigenvalue(self) -> float:
         """Of D^(−½) G D^(−½), from below: a few products with a vector that is the same in every run."""
@@ -193,22 +196,6 @@ class DeviceModel:
                 break
             found, vector = length, vector / length
         return 1.05 * max(found, 1.0)
-
-
-def minimise_refined(model: DeviceModel, products: Any, target: float, most_steps: int) -> bool:
-    """Minimise a model of approximate products and correct it, until the true violation is at most ``target``.
-
-    False where the products are not good enough for that.
-    """
-    left = model.violation()
-    while left > target:
-        start, before, goal = model.state, left, max(target, 1e-2 * left)
-        is_there = model.minimise(goal, most_steps) <= goal
-        is_lower = model.correct(start, products)
-        left = model.violation()
-        if left > target and not (is_there and is_lower and left <= 0.5 * before):
-            return False
-    return True
 
 
 @kernel

@@ -5,10 +5,10 @@ At the present point the objective on the columns W is, exactly for a quadratic 
     Q(Δ, δ) = ⟨V, D⟩ + ½Σ_k ⟨D_k, H_kD_k⟩ + Σ_b Ψ_b(x_b + Δ_b),        D = A_WΔ + 1δᵀ.
 
 Sweeps find out which coordinates stand at a kink of their penalty (zero, a bound); with those fixed Q is smooth in the
-others, and a Newton step goes straight to their minimum.  ``GramModel`` and ``BlockGramModel`` work on the matrix
-G = A_WᵀHA_W, ``ColumnModel`` and ``BlockColumnModel`` on the columns themselves, for sets too large for G and for
-losses that couple outputs; their Newton systems are solved by conjugate gradients where they are large.  A penalty
-without pieces (``piece``, ``block_piece``) gets sweeps alone.
+others, and a Newton step goes straight to their minimum (``Model.minimise``).  ``GramModel`` and ``BlockGramModel``
+work on the matrix G = A_WᵀHA_W, ``ColumnModel`` and ``BlockColumnModel`` on the columns themselves, for sets too large
+for G and for losses that couple outputs; their Newton systems are solved by conjugate gradients where they are large.
+A penalty without pieces (``piece``, ``block_piece``) gets sweeps alone.
 
 Models move a copy ``x`` of the coefficients of the working set; the state follows by a line search.
 """
@@ -31,12 +31,11 @@ from ascd.solver.gram import GramMatrix
 from ascd.solver.newton import (
     PenaltyPieces,
     coupled_newton,
-    cut_step,
+    cut_steps,
     find_free,
     gram_newton,
     newton_direction,
     pieces_of,
-    take_newton_step,
     try_lengths,
 )  # fmt: skip
 from ascd.solver.sweeps import (
@@ -52,6 +51,72 @@ from ascd.solver.tuning import RUN
 from ascd.solver.working_set import BlockLayout
 
 
+class Model:
+    """Sweeps and Newton steps in turns; ``sweeps`` counts all sweeps so far.
+
+    ``patience`` is the number of times that both may fail to lower the violation: then rounding errors are left.  A
+    kind of model has ``budget()``, the sweeps between Newton steps; ``sweep(target, most)``, which returns the last
+    violation met and the number of sweeps; and ``take_newton_steps()``.
+    """
+
+    patience, sweeps = 20, 0
+
+    def minimise(self: Any, target: float, most_sweeps: int) -> float:
+        """Move x until nothing violates optimality by more than ``target``; return the violation left."""
+        sweeps, stale, lowest = 0, 0, math.inf
+        while True:
+            violation, done = self.sweep(target, min(self.budget(), most_sweeps - sweeps))
+            sweeps += done
+            self.sweeps += done
+            stale = 0 if violation < lowest else stale + 1
+            lowest = min(lowest, violation)
+            if violation <= target or sweeps >= most_sweeps or stale > self.patience:
+                return float(violation)
+            if self.has_pieces:
+                self.take_newton_steps()
+
+
+# ---- single coordinates
+
+
+class CoordinateModel(Model):
+    """Q for penalties by coordinate; x has shape (m,) and moves.
+
+    A kind of model has ``gradient_now()`` of Q's smooth part, ``direction(free, curvature, right)`` that solves
+    Newton's system, ``image_of(free, change)`` with what ``move(free, values, image)`` needs and G·change.
+    """
+
+    def __init__(self, penalty: Any, columns: Array, x: Array) -> None:
+        self.penalty, self.columns, self.x = penalty, columns, x
+        self.has_pieces = hasattr(penalty, "piece")
+        self.known = np.ones(columns.size, dtype=np.bool_)
+        self.free, self.work = np.empty(columns.size, dtype=np.int64), np.empty((4, columns.size))
+
+    def _newton_step(self: Any) -> tuple[int, bool]:
+        """Go to the minimum over the free coordinates, or as far as all stay on their pieces.
+
+        Returns the number of free coordinates, and whether the step was cut.
+        """
+        gradient = self.gradient_now()
+        count = int(find_free(self.penalty, self.columns, self.known, gradient, self.x, self.free, self.work))
+        free = self.free[:count]
+        derivative, curvature, low, high = self.work[:, :count]
+        direction = self.direction(free, curvature, -derivative) if count else None
+        if direction is None:
+            return count, False
+        here, best, gain, image = self.x[free], None, 0.0, None
+        trials = cut_steps(here, direction, low, high)
+        for change in trials:
+            found, curved = self.image_of(free, change)
+            value = float(change @ (derivative + 0.5 * (curved + curvature * change)))
+            if value < gain:
+                best, gain, image = change, value, found
+        if best is None:
+            return count, False
+        self.move(free, np.clip(here + best, low, high), image)  # rounding must not leave the piece
+        return count, len(trials) > 1
+
+
 class KnownGram(NamedTuple):
     """A Gram matrix of which all columns are known."""
 
@@ -63,73 +128,68 @@ class KnownGram(NamedTuple):
         """All columns are known."""
 
 
-class GramModel:
-    """Q on the columns of a Gram matrix, for penalties by coordinate; x and gradient have shape (m,) and move."""
+class GramModel(CoordinateModel):
+    """Q on the columns of a Gram matrix, whose columns are computed when their coordinate first moves.
+
+    ``gradient`` of shape (m,) moves with x; ``newtons`` counts Newton steps.
+    """
 
     def __init__(self, penalty: Any, gram: GramMatrix | KnownGram, gradient: Array, x: Array) -> None:
-        self.penalty, self.gram, self.gradient, self.x = penalty, gram, gradient, x
-        self.columns = gram.columns
-        self.has_pieces = hasattr(penalty, "piece")
-        size = self.columns.size
-        self.wanted = np.zeros(size, dtype=np.bool_)
-        self.free, self.work = np.empty(size, dtype=np.int64), np.empty((8, size))
-        self.sweeps = self.newtons = 0
+        super().__init__(penalty, gram.columns, x)
+        self.gram, self.gradient = gram, gradient
+        self.wanted = np.zeros(x.size, dtype=np.bool_)
+        self.between, self.cycles, self.newtons = tuning.FEWEST_SWEEPS, 0, 0
 
-    def minimise(self, target: float, most_sweeps: int) -> float:
-        """Sweep until no coordinate violates optimality by more than ``target``; return the violation left."""
-        sweeps = cycles = stale = 0
-        budget, lowest = tuning.FEWEST_SWEEPS, math.inf
+    def budget(self) -> int:
+        return self.between
+
+    def sweep(self, target: float, most: int) -> tuple[float, int]:
+        sweeps = 0
         while True:
             violation, done = sweep_gram(
                 self.penalty, self.columns, self.gram.store, self.gram.known, self.wanted, self.gradient, self.x,
-                target, min(budget, most_sweeps - sweeps),
+                target, most,
             )  # fmt: skip
             sweeps += done
-            self.sweeps = sweeps
-            if self.wanted.any():
-                self.gram.learn(np.flatnonzero(self.wanted))
-                self.wanted[:] = False
-                continue
-            stale = 0 if violation < lowest else stale + 1
-            lowest = min(lowest, violation)
-            if violation <= target or sweeps >= most_sweeps or stale > tuning.MOST_STALE:
-                return float(violation)
-            if self.has_pieces:
-                size = self._descend_faces(1 + cycles // 2)
-                cycles += 1
-                sweeps_worth = min(tuning.MOST_SWEEPS_BETWEEN, int(self._newton_cost(size)))
-                budget = max(tuning.FEWEST_SWEEPS, sweeps_worth)
+            if not self.wanted.any():
+                return violation, sweeps
+            self.gram.learn(np.flatnonzero(self.wanted))
+            self.wanted[:] = False
 
-    def _newton_cost(self, size: int) -> float:
-        """Return the cost of a Newton step on so many free coordinates, in sweeps over them."""
-        return (size**2 / tuning.BLOCKED_GAIN + tuning.OVERHEAD / max(size, 1)) / self.columns.size
-
-    def _descend_faces(self, allowed: int) -> int:
-        """Take Newton steps while they are cut and cheaper than sweeps; return the number of free coordinates."""
-        size = 0
+    def take_newton_steps(self) -> None:
+        """Take Newton steps while they are cut and cheaper than sweeps."""
+        self.known, size = self.gram.known, 0
+        allowed = 1 + self.cycles // 2
         # a step that is cut takes a coordinate out of the free set, unless the step is too small to move it
         for steps in range(1, self.columns.size + 2):
             size, is_cut = self._newton_step()
             self.newtons += 1
             if not is_cut or (steps >= allowed and self._newton_cost(size) > 1.0):
                 break
-        return size
+        self.cycles += 1
+        self.between = max(tuning.FEWEST_SWEEPS, min(tuning.MOST_SWEEPS_BETWEEN, int(self._newton_cost(size))))
 
-    def _newton_step(self) -> tuple[int, bool]:
-        """Return the number of free coordinates, and whether the step towards their minimum was cut."""
-        gram, known = self.gram.store, self.gram.known
-        count = find_free(self.penalty, self.columns, known, self.gradient, self.x, self.free, self.work)
-        if count == 0:
-            return 0, False
-        free = self.free[:count]
-        direction = newton_direction(gram, free, self.work, -self.work[0, :count])
-        if direction is None:
-            return count, False
-        return count, take_newton_step(gram, self.columns, free, direction, self.work, self.gradient, self.x) == 1
+    def _newton_cost(self, size: int) -> float:
+        """Return the cost of a Newton step on so many free coordinates, in sweeps over them."""
+        return (size**2 / tuning.BLOCKED_GAIN + tuning.OVERHEAD / max(size, 1)) / self.columns.size
+
+    def gradient_now(self) -> Array:
+        return self.gradient
+
+    def direction(self, free: Array, curvature: Array, right: Array) -> Array | None:
+        return newton_direction(self.gram.store, free, curvature, right)
+
+    def image_of(self, free: Array, change: Array) -> tuple[Array, Array]:
+        image = self.gram.store[: self.x.size, free] @ change
+        return image, image[free]
+
+    def move(self, free: Array, values: Array, image: Array) -> None:
+        self.x[free] = values
+        self.gradient += image
 
 
-class ColumnModel:
-    """Q on columns that are read anew in every sweep, for penalties by coordinate; x has shape (m,) and moves.
+class ColumnModel(CoordinateModel):
+    """Q on columns that are read anew in every sweep.
 
     With an intercept the constant is one number beside the raw gradient during a sweep, so that a step costs the
     entries of its column and no more.
@@ -138,7 +198,7 @@ class ColumnModel:
     def __init__(
         self, penalty: Any, matrix: Matrix, columns: Array, weight: Array, means: Array, gradient: Array, x: Array
     ) -> None:
-        self.penalty, self.columns, self.x = penalty, columns, x
+        super().__init__(penalty, columns, x)
         self.matrix, self.positions = matrix.take(columns)
         self.weight: Any = float(weight[0]) if np.ptp(weight) == 0.0 else weight  # one number is read faster
         self.means, self.total = means[columns], float(weight.sum())
@@ -146,79 +206,62 @@ class ColumnModel:
         self.lipschitz = np.empty(columns.size)
         column_curvatures(self.matrix, self.positions, self.weight, self.means, self.total, self.lipschitz)
         self.reads = columns.size
-        self.free, self.work = np.empty(columns.size, dtype=np.int64), np.empty((6, columns.size))
-        self.gradient = np.empty(columns.size)
         self.turn, self.seed = np.empty(columns.size // RUN + 1, dtype=np.int64), np.zeros(1, dtype=np.int64)
 
-    def minimise(self, target: float, most_sweeps: int) -> float:
-        sweeps = 0
-        while True:
-            violation, done, reads = sweep_columns(
-                self.penalty, self.matrix, self.positions, self.columns, self.lipschitz, self.weight, self.means,
-                self.total, self.raw_gradient, self.x, self.free, self.turn, self.seed, target,
-                min(100, most_sweeps - sweeps),
-            )  # fmt: skip
-            sweeps += done
-            self.reads += reads
-            if violation <= target or sweeps >= most_sweeps:
-                return float(violation)
-            if hasattr(self.penalty, "piece"):
-                self._newton_step()
+    def budget(self) -> int:
+        return 100
 
-    def _newton_step(self) -> None:
-        products_with(self.matrix, self.positions, self.raw_gradient, self.gradient)
-        self.reads += self.columns.size
-        known = np.ones(self.columns.size, dtype=np.bool_)
-        count = find_free(self.penalty, self.columns, known, self.gradient, self.x, self.free, self.work)
-        if count == 0:
-            return
-        free = self.free[:count]
-        derivative, curvature, low, high = self.work[:4, :count]
-        direction = self._conjugate_gradients(free, curvature, -derivative)
-        here = self.x[free]
-        whole, straight = np.empty(count), np.empty(count)
-        is_cut = cut_step(here, direction, low, high, whole, straight)
-        best, gain, moved = None, 0.0, self.raw_gradient
-        for change in (whole, straight)[: 1 + is_cut]:
-            predictor = self._predictor(free, change)
-            value = derivative @ change + 0.5 * (predictor @ (self.weight * predictor) + curvature @ (change * change))
-            if value < gain:
-                best, gain, moved = change, value, predictor
-        if best is not None:
-            self.raw_gradient += self.weight * moved
-            self.x[free] = np.clip(here + best, low, high)
+    def sweep(self, target: float, most: int) -> tuple[float, int]:
+        violation, done, reads = sweep_columns(
+            self.penalty, self.matrix, self.positions, self.columns, self.lipschitz, self.weight, self.means,
+            self.total, self.raw_gradient, self.x, self.free, self.turn, self.seed, target, most,
+        )  # fmt: skip
+        self.reads += reads
+        return violation, done
 
-    def _predictor(self, free: Array, change: Array) -> Array:
-        """Return A_free·change + c·1 with the best constant c (zero without an intercept)."""
+    def take_newton_steps(self) -> None:
+        self._newton_step()
+
+    def gradient_now(self) -> Array:
+        return self._products(np.arange(self.x.size), self.raw_gradient)
+
+    def _products(self, listed: Array, vector: Array) -> Array:
+        out = np.empty(listed.size)
+        products_with(self.matrix, self.positions[listed], vector, out)
+        self.reads += listed.size
+        return out
+
+    def image_of(self, free: Array, change: Array) -> tuple[Array, Array]:
+        """Return the change H(A_free·change + c·1) of the raw gradient, with the best c, and its products."""
         predictor = np.full(self.raw_gradient.size, -float(self.means[free] @ change))
         add_columns(self.matrix, self.positions[free], change, predictor, 0, predictor.size)
         self.reads += free.size
-        return predictor
+        predictor *= self.weight
+        return predictor, self._products(free, predictor)
 
-    def _conjugate_gradients(self, free: Array, curvature: Array, right: Array) -> Array:
-        """Return (G + curvature)⁻¹·right on the free coordinates, to a hundredth of its size."""
+    def move(self, free: Array, values: Array, image: Array) -> None:
+        self.x[free] = values
+        self.raw_gradient += image
+
+    def direction(self, free: Array, curvature: Array, right: Array) -> Array:
+        """Return the direction to a thousandth of its size, by conjugate gradients."""
 
         def times(change: Array) -> Array:
-            bent, product = self.weight * self._predictor(free, change), np.empty(free.size)
-            products_with(self.matrix, self.positions[free], bent, product)
-            self.reads += free.size
-            return product + curvature * change
+            return self.image_of(free, change)[1] + curvature * change
 
-        return conjugate_gradients(
-            times, self.lipschitz[free] + curvature, right, tuning.MOST_CG_STEPS, tuning.CG_ACCURACY
-        )
+        return conjugate_gradients(times, self.lipschitz[free] + curvature, right, 100)
 
 
-def conjugate_gradients(times: Any, diagonal: Array, right: Array, most_steps: int, accuracy: float) -> Array:
+def conjugate_gradients(times: Any, diagonal: Array, right: Array, most_steps: int) -> Array:
     """Return an approximate solution of M·x = right by preconditioned conjugate gradients.
 
-    ``times`` multiplies by M, ``diagonal`` is its diagonal; the squared residual falls to ``accuracy`` of its size.
+    ``times`` multiplies by M, ``diagonal`` is its diagonal; the residual falls to a thousandth of its size.
     """
     diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
     x, residual = np.zeros(right.shape), right.copy()
     step = residual / diagonal
     direction, size = step.copy(), float(np.vdot(residual, step))
-    enough = accuracy * size
+    enough = 1e-6 * size
     for _ in range(most_steps):
         if not size > enough:
             break
@@ -234,150 +277,141 @@ def conjugate_gradients(times: Any, diagonal: Array, right: Array, most_steps: i
     return x
 
 
-class BlockGramModel:
-    """Q on a Gram matrix that all outputs share; x and gradient have shape (m, T) and move.
+# ---- blocks
+
+
+class BlockModel(Model):
+    """Q for penalties by block; x has shape (m, T) and moves.
+
+    A kind of model has ``gradient_now()``, ``direction(found, right)`` that solves Newton's system,
+    ``value_along(change)``, which returns Q's smooth part as a function of a move and the length it is near to, and
+    ``move(taken)``.
+    """
+
+    def __init__(self, penalty: Any, layout: BlockLayout, lipschitz: Array, x: Array) -> None:
+        self.penalty, self.layout, self.lipschitz, self.x = penalty, layout, lipschitz, x
+        self.has_pieces = hasattr(penalty, "block_piece")
+        self.rooms = np.empty((3, layout.longest))
+
+    def _newton_step(self: Any) -> tuple[Array, Array, Array]:
+        """Go along Newton's direction as far as Q decreases; return the right side, the direction, the change of x."""
+        found = pieces_of(self.penalty, self.layout, self.x)
+        right = np.where(found.is_free, -(self.gradient_now() + found.derivative), 0.0)
+        change = self.direction(found, right) if found.is_free.any() else None
+        if change is None:
+            change = np.zeros(self.x.shape)
+        return right, change, self._go_along(change, right)
+
+    def _go_along(self: Any, change: Array, right: Array) -> Array:
+        """Take the length of those tried that lowers Q most; return the change of x."""
+        value, predicted = self.value_along(change), 0.5 * float(np.vdot(right, change))
+        taken = try_lengths(self.penalty, self.layout, self.x, change, value, predicted) if change.any() else None
+        if taken is None:
+            return np.zeros(change.shape)
+        self.move(taken)
+        self.x += taken
+        return taken
+
+
+class BlockGramModel(BlockModel):
+    """Q on a Gram matrix that all outputs share; ``gradient`` of shape (m, T) moves with x.
 
     With ``classes`` > 1 coefficients are (m·classes, 1), and Q's smooth part does not change where all classes of a
     column move by one number.
     """
 
     def __init__(
-        self,
-        penalty: Any,
-        layout: BlockLayout,
-        gram: Array,
-        lipschitz: Array,
-        gradient: Array,
-        x: Array,
+        self, penalty: Any, layout: BlockLayout, gram: Array, lipschitz: Array, gradient: Array, x: Array,
         classes: int = 1,
-    ) -> None:
-        self.penalty, self.layout, self.gram, self.gradient, self.x = penalty, layout, gram, gradient, x
-        self.classes = classes
-        self.lipschitz = lipschitz
-        self.rooms = np.empty((3, layout.longest))
+    ) -> None:  # fmt: skip
+        super().__init__(penalty, layout, lipschitz, x)
+        self.gram, self.gradient, self.classes = gram, gradient, classes
         self.past, self.system = rooms_for_past(x.size)
 
-    def minimise(self, target: float, most_sweeps: int = tuning.MOST_BLOCK_SWEEPS) -> float:
-        """Sweep until no block violates optimality by more than ``target``; return the violation left."""
-        sweeps, violation, best, stale = 0, math.inf, math.inf, 0
-        can_newton = hasattr(self.penalty, "block_piece")
-        # some 10 ms: 400 sweeps leave nearly parallel columns far from their minimum
-        most = max(most_sweeps, 10_000_000 // (self.x.shape[0] * self.x.size))
-        while sweeps < most:
-            between = min(self._between() if can_newton else tuning.MOST_BETWEEN_STEPS, most - sweeps)
-            violation, done = sweep_blocks(
-                self.penalty, self.gram, self.gradient.ravel(), self.x.ravel(), self.layout.starts, self.layout.blocks,
-                self.lipschitz, self.rooms, self.past, self.system, self.x.shape[1], target, between,
-            )  # fmt: skip
-            sweeps += done
-            stale = 0 if violation < 0.9 * best else stale + 1
-            best = min(best, violation)
-            if violation <= target or stale > tuning.MOST_STALE:
-                break
-            if can_newton:
-                self._newton_step()
-        return float(violation)
-
-    def _between(self) -> int:
+    def budget(self) -> int:
         """Return as many sweeps as cost what a Newton step costs."""
+        if not self.has_pieces:
+            return tuning.MOST_BETWEEN_STEPS
         moved, outputs = int(np.count_nonzero(self.x.any(axis=1))), self.x.shape[1]
-        cost = 2.0 * moved**3 / tuning.BLOCKED_GAIN + 2.0 * moved**2 * outputs + tuning.BLOCK_OVERHEAD
+        # beside its factors a step costs a million products of a sweep
+        cost = 2.0 * moved**3 / tuning.BLOCKED_GAIN + 2.0 * moved**2 * outputs + 1e6
         return int(min(max(cost / max(moved * self.x.size, 1), tuning.FEWEST_SWEEPS), tuning.MOST_BETWEEN_STEPS))
 
-    def _direction(self) -> tuple[Array, Array] | None:
-        """Return Newton's direction on the free coefficients and the right side; None where there is none."""
-        found = pieces_of(self.penalty, self.layout, self.x)
-        right = np.where(found.is_free, -(self.gradient + found.derivative), 0.0)
-        step = gram_newton(self.gram, found, right)
-        return None if step is None else (step, right)
+    def sweep(self, target: float, most: int) -> tuple[float, int]:
+        found: tuple[float, int] = sweep_blocks(
+            self.penalty, self.gram, self.gradient.ravel(), self.x.ravel(), self.layout.starts, self.layout.blocks,
+            self.lipschitz, self.rooms, self.past, self.system, self.x.shape[1], target, most,
+        )  # fmt: skip
+        return found
 
-    def _newton_step(self) -> None:
+    def take_newton_steps(self) -> None:
         """Take Newton's step; where it is cut, also without what moves all classes of a column by one number.
 
         The penalty alone bounds that part, so it may be so long that nothing is left of the rest.
         """
-        found = self._direction()
-        if found is None:
-            return
-        change, right = found
-        taken = self._take(change, 0.5 * float(np.vdot(right, change)))
+        right, change, taken = self._newton_step()
         if self.classes > 1 and np.vdot(taken, change) < 0.5 * np.vdot(change, change):
             by_class = change.reshape(-1, self.classes)
             is_moved = by_class.all(axis=1, keepdims=True)
             centred = by_class - np.where(is_moved, by_class.mean(axis=1, keepdims=True), 0.0)
-            self._take(centred.reshape(change.shape), 0.5 * float(np.vdot(right.ravel(), centred.ravel())))
+            self._go_along(centred.reshape(change.shape), right)
 
-    def _take(self, change: Array, predicted: float) -> Array:
-        """Go along a direction as far as Q decreases; return the change of x."""
+    def gradient_now(self) -> Array:
+        return self.gradient
+
+    def direction(self, found: PenaltyPieces, right: Array) -> Array | None:
+        return gram_newton(self.gram, found, right)
+
+    def value_along(self, change: Array) -> Any:
         rows = np.flatnonzero(change.any(axis=1))
         gram, gradient = self.gram[np.ix_(rows, rows)], self.gradient[rows]
 
-        def model(moved: Array, length: float) -> float:
+        def value(moved: Array, length: float) -> float:
             here = moved[rows]
             return float(np.vdot(gradient, here) + 0.5 * np.vdot(here, gram @ here))
 
-        taken = try_lengths(self.penalty, self.layout, self.x, change, model, predicted)
-        if taken is None:
-            return np.zeros(change.shape)
+        return value
+
+    def move(self, taken: Array) -> None:
+        rows = np.flatnonzero(taken.any(axis=1))
         self.gradient += self.gram[rows].T @ taken[rows]
-        self.x += taken
-        return taken
 
 
-class BlockColumnModel:
-    """Q on columns that are read in every sweep; x has shape (m, T) and moves, ``shift`` is the intercepts' change.
+class BlockColumnModel(BlockModel):
+    """Q on columns that are read in every sweep; ``shift`` is the intercepts' change.
 
     A sweep takes one prox step a block, with the curvature λ_max(A_bᵀ diag(most) A_b), then the Newton step of the
     intercepts.
     """
 
+    patience = 3
+
     def __init__(
         self, penalty: Any, matrix: Matrix, columns: Array, layout: BlockLayout, lipschitz: Array, curvature: Curvature,
         gradient: Array, x: Array, intercept: bool,
     ) -> None:  # fmt: skip
-        self.penalty, self.matrix, self.columns, self.layout = penalty, matrix, columns, layout
-        self.curvature, self.raw_gradient, self.x, self.intercept = curvature, gradient.copy(), x, intercept
-        self.shift = np.zeros(x.shape[1])
-        self.part = matrix.take(columns)
-        self.lipschitz = lipschitz
-        self.rooms, self.reads = np.empty((3, layout.longest)), 0
+        super().__init__(penalty, layout, lipschitz, x)
+        self.matrix, self.columns, self.part = matrix, columns, matrix.take(columns)
+        self.curvature, self.raw_gradient, self.intercept = curvature, gradient.copy(), intercept
+        self.shift, self.reads = np.zeros(x.shape[1]), 0
         self.block: Array | None = None
-        # least squares, or one output
-        self.has_one_curvature = curvature.shared is None and bool((curvature.own == curvature.most[:, None]).all())
-        empty = np.empty((0, x.shape[1]))
-        self.shared = empty if curvature.shared is None else curvature.shared
+        self.shared = np.empty((0, x.shape[1])) if curvature.shared is None else curvature.shared
 
-    def minimise(self, target: float, most_sweeps: int = tuning.MOST_BLOCK_SWEEPS) -> float:
-        sweeps, violation, best, stale = 0, math.inf, math.inf, 0
-        can_newton = hasattr(self.penalty, "block_piece")
-        while sweeps < most_sweeps:
-            for _ in range(self._between()):
-                violation = self._sweep(target)
-                sweeps += 1
-                if violation <= target:
-                    return violation
-            is_fast = self.has_one_curvature and violation < 0.3 * best
-            stale = 0 if violation < 0.9 * best else stale + 1
-            best = min(best, violation)
-            if stale > 3:
-                break
-            if is_fast:
-                continue
-            cuts, most = 0, 1 if self.has_one_curvature else 30
-            while can_newton and cuts < most and self._newton_step():
-                cuts += 1
-        return violation
-
-    def _between(self) -> int:
-        """Return, where outputs share their curvatures, as many sweeps as cost what a Newton step costs."""
-        if not self.has_one_curvature:
+    def budget(self) -> int:
+        """Return as many sweeps as cost what a Newton step costs; a few where outputs are coupled."""
+        if self.curvature.shared is not None:
             return tuning.FEWEST_SWEEPS
         (d, outputs), moved = self.raw_gradient.shape, max(int(np.count_nonzero(self.x.any(axis=1))), 1)
-        cost = 2.0 * d * d * moved + (moved**2 * (d + moved / 3.0) if outputs > 1 else 0.0)
-        sweeps = (cost / tuning.BLOCKED_GAIN + tuning.BLOCK_OVERHEAD) / (4.0 * d * moved * outputs)
+        sweeps = (2.0 * d * d * moved / tuning.BLOCKED_GAIN + 1e6) / (4.0 * d * moved * outputs)
         return int(min(max(sweeps, tuning.FEWEST_SWEEPS), tuning.MOST_SWEEPS_BETWEEN))
 
-    def _sweep(self, target: float) -> float:
+    def sweep(self, target: float, most: int) -> tuple[float, int]:
+        violation, done = math.inf, 0
+        while violation > target and done < most:
+            violation, done = self._sweep_once(target), done + 1
+        return violation, done
+
+    def _sweep_once(self, target: float) -> float:
         violation = sweep_block_columns(
             self.penalty, self.part.matrix, self.part.places, self.layout.starts, self.layout.blocks, self.lipschitz,
             self.curvature.own.ravel(), self.shared.ravel(), self.raw_gradient.ravel(), self.x.ravel(), self.rooms,
@@ -387,7 +421,7 @@ class BlockColumnModel:
         if self.intercept:
             sums = self.raw_gradient.sum(axis=0)
             violation = max(violation, float(np.linalg.norm(sums)) / math.sqrt(self.raw_gradient.shape[0]))
-            self._move_intercept(self._intercept_step(sums))
+            self._move_samples(np.zeros(self.raw_gradient.shape), self._intercept_step(sums))
         return float(violation)
 
     def _intercept_step(self, sums: Array) -> Array:
@@ -397,70 +431,60 @@ class BlockColumnModel:
             return -np.divide(sums, total, out=np.zeros(sums.shape), where=total > 0.0)
         return constant_step(np.diag(total) - self.shared.T @ self.shared, sums)
 
-    def _move_intercept(self, change: Array) -> None:
-        self.shift += change
-        self.raw_gradient += self.curvature.times(np.broadcast_to(change, self.raw_gradient.shape))
+    def _move_samples(self, predictor: Array, constant: Array) -> None:
+        self.shift += constant
+        self.raw_gradient += self.curvature.times(predictor + constant)
 
-    def _newton_step(self) -> bool:
-        """Return True where the step was cut because coefficients became 0: without those the next one goes further.
+    def take_newton_steps(self) -> None:
+        """Take a step; where outputs are coupled, more while coefficients become 0, which lets the next one go further.
 
         So it is where a sum of free coefficients does not change the losses (all classes of a feature, say).
         """
-        found = pieces_of(self.penalty, self.layout, self.x)
-        if not found.is_free.any():
-            return False
+        for _ in range(1 if self.curvature.shared is None else 30):
+            was_moving = self.x != 0.0
+            self._newton_step()
+            if not np.any(was_moving & (self.x == 0.0)):
+                break
+
+    def gradient_now(self) -> Array:
         self.reads += self.columns.size
-        gradient = products(self.matrix, self.columns, self.raw_gradient)
-        right = np.where(found.is_free, -(gradient + found.derivative), 0.0)
-        change = self._direction(found, right)
+        return products(self.matrix, self.columns, self.raw_gradient)
+
+    def value_along(self, change: Array) -> Any:
         whole = self._predictor(change)
 
-        def model(moved: Array, length: float) -> float:
+        def value(moved: Array, length: float) -> float:
             predictor = length * whole
             corrected = moved - length * change  # of coefficients that are tried at 0
             if corrected.any():
                 predictor += self._predictor(corrected)
-            if self.intercept:
-                predictor += self._best_constant(predictor)
-            value = np.vdot(self.raw_gradient, predictor)
-            return float(value + 0.5 * np.vdot(predictor, self.curvature.times(predictor)))
+            predictor += self._best_constant(predictor)
+            linear = np.vdot(self.raw_gradient, predictor)
+            return float(linear + 0.5 * np.vdot(predictor, self.curvature.times(predictor)))
 
-        predicted = 0.5 * float(np.vdot(right, change))
-        taken = try_lengths(self.penalty, self.layout, self.x, change, model, predicted)
-        if taken is None:
-            return False
+        return value
+
+    def move(self, taken: Array) -> None:
         predictor = self._predictor(taken)
-        constant = self._best_constant(predictor)
-        self.raw_gradient += self.curvature.times(predictor + constant)
-        self.shift += constant
-        was_moving = self.x != 0.0
-        self.x += taken
-        return bool(np.any(was_moving & (self.x == 0.0)))
+        self._move_samples(predictor, self._best_constant(predictor))
 
-    def _direction(self, found: PenaltyPieces, right: Array) -> Array:
+    def direction(self, found: PenaltyPieces, right: Array) -> Array:
         """Return Newton's direction, by Cholesky's method where a matrix is small, else by conjugate gradients."""
-        (d, _), change = self.raw_gradient.shape, np.zeros(right.shape)
-        rows = np.flatnonzero(found.is_free.any(axis=1))
-        some, count, step = found.of_rows(rows), int(found.is_free.sum()), None
-        size = rows.size if self.has_one_curvature else count
+        d, size = self.raw_gradient.shape[0], int(found.is_free.sum())
         if size <= tuning.LARGEST_DENSE and size**2 * (d + size) <= 3e10:
-            block, weight = self._dense()[:, rows], self.curvature.most
-            if self.has_one_curvature:
-                if self.intercept:
-                    block = block - (weight @ block) / weight.sum()
+            if self.block is None:
+                self.block = as_block(self.part, d)
+            rows, change = np.flatnonzero(found.is_free.any(axis=1)), np.zeros(right.shape)
+            block, weight, some = self.block[:, rows], self.curvature.most, found.of_rows(rows)
+            if self.curvature.shared is None:  # outputs share their curvatures
+                block = block - (weight @ block) / weight.sum() if self.intercept else block
                 step = gram_newton(block.T @ (weight[:, None] * block), some, right[rows])
             else:
                 step = coupled_newton(block, self.curvature, some, right[rows], self.intercept)
-        if step is None:
-            return self._conjugate_gradients(found, right, -self.raw_gradient.sum(axis=0) * self.intercept)
-        change[rows] = step
-        return change
-
-    def _dense(self) -> Array:
-        """Return the columns as a dense block."""
-        if self.block is None:
-            self.block = as_block(self.part, self.raw_gradient.shape[0])
-        return self.block
+            if step is not None:
+                change[rows] = step
+                return change
+        return self._conjugate_gradients(found, right)
 
     def _best_constant(self, predictor: Array) -> Array:
         """Return the intercepts' change that lowers Q most after a step with this predictor."""
@@ -481,20 +505,17 @@ class BlockColumnModel:
     def _times(self, found: PenaltyPieces, stacked: Array) -> Array:
         """Return the Hessian of Q times a direction of free coefficients and, in the last row, constants."""
         change, constant = stacked[:-1], stacked[-1]
-        bent = self.curvature.times(self._predictor(change) + constant)
+        curved = self.curvature.times(self._predictor(change) + constant)
         self.reads += self.columns.size
-        out = products(self.matrix, self.columns, bent) + (found.kappa + found.ridge)[:, None] * change
+        out = products(self.matrix, self.columns, curved) + (found.kappa + found.ridge)[:, None] * change
         sums = np.add.reduceat((found.unit * change).sum(axis=1), self.layout.starts[:-1])
         along = np.repeat(sums, np.diff(self.layout.starts)) * found.kappa
         out = np.where(found.is_free, out - along[:, None] * found.unit, 0.0)
-        return np.concatenate([out, bent.sum(axis=0, keepdims=True) * self.intercept])
+        return np.concatenate([out, curved.sum(axis=0, keepdims=True) * self.intercept])
 
-    def _conjugate_gradients(self, found: PenaltyPieces, right: Array, constant: Array) -> Array:
-        own = np.ascontiguousarray(self.curvature.own.T)
+    def _conjugate_gradients(self, found: PenaltyPieces, right: Array) -> Array:
+        own, constant = np.ascontiguousarray(self.curvature.own.T), -self.raw_gradient.sum(axis=0) * self.intercept
         diagonal = np.stack([self.matrix.squares(h, self.columns) for h in own], axis=1)
         diagonal = np.concatenate([diagonal + (found.kappa + found.ridge)[:, None], [self.curvature.own.sum(axis=0)]])
-        solved = conjugate_gradients(
-            lambda stacked: self._times(found, stacked), diagonal, np.concatenate([right, [constant]]),
-            60, 1e-6,
-        )  # fmt: skip
-        return solved[:-1]
+        right = np.concatenate([right, [constant]])
+        return conjugate_gradients(lambda stacked: self._times(found, stacked), diagonal, right, 60)[:-1]

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.jit import helper, kernel, wide
+from ascd._core.jit import kernel, wide
 from ascd._core.threads import library_helps
 from ascd.problem.arithmetic import length_of
 from ascd.problem.samples import Curvature
@@ -57,84 +57,37 @@ def find_free(penalty: Any, columns: Array, known: Array, gradient: Array, x: Ar
 
 
 @kernel
-def gather_free(gram: Array, free: Array, work: Array, shift: float, out: Array) -> None:
+def gather_free(gram: Array, free: Array, curvature: Array, shift: float, out: Array) -> None:
     """The upper triangle of G on the free coordinates, with the penalty's curvature and a shift on the diagonal."""
     for b in range(free.size):
         column = free[b]
         for a in range(b + 1):
             out[a, b] = gram[free[a], column]
-        diagonal = out[b, b] + work[1, b]
+        diagonal = out[b, b] + curvature[b]
         out[b, b] = diagonal * (1.0 + shift) if diagonal > 0.0 else 1.0
 
 
-@kernel
-def take_newton_step(
-    gram: Array, columns: Array, free: Array, direction: Array, work: Array, gradient: Array, x: Array
-) -> int:
-    """Move along the direction inside the pieces: 0 if it was taken whole, 1 if cut off, 2 if nothing falls."""
-    for a in range(free.size):
-        work[6, a] = x[free[a]]
-    cut = clip_step(work[6], direction, work[2], work[3], work[4], work[5])
-    gain = change_of_model(gram, columns.size, free, work[4], work, work[6])
-    best, moved = work[4], work[6]
-    if cut:
-        straight = change_of_model(gram, columns.size, free, work[5], work, work[7])
-        if straight < gain:
-            gain, best, moved = straight, work[5], work[7]
-    if not gain < 0.0:
-        return 2
-    for i in range(columns.size):
-        gradient[i] += moved[i]
-    for a in range(free.size):
-        i = free[a]
-        x[i] = min(max(x[i] + best[a], work[2, a]), work[3, a])  # rounding must not leave the piece
-    return 1 if cut else 0
+def cut_steps(here: Array, direction: Array, low: Array, high: Array) -> list[Array]:
+    """Return the step that stays on the pieces: the direction itself, or two ways to cut it off.
+
+    The first stops each coordinate at its own end, the second all of them where the first one meets its end.
+    """
+    there = here + direction
+    whole = np.clip(there, low, high) - here
+    is_outside = (there < low) | (there > high)
+    if not is_outside.any():
+        return [whole]
+    t = float(np.min(whole[is_outside] / direction[is_outside], initial=1.0))
+    return [whole, np.clip(here + t * direction, low, high) - here]
 
 
-@kernel
-def cut_step(here: Array, direction: Array, low: Array, high: Array, whole: Array, straight: Array) -> bool:
-    """``clip_step`` for callers that are not compiled."""
-    return clip_step(here, direction, low, high, whole, straight)
-
-
-@helper
-def clip_step(here: Array, direction: Array, low: Array, high: Array, whole: Array, straight: Array) -> bool:
-    """Is the step cut off?  ``whole`` stops each coordinate at its own end, ``straight`` all at the first end met."""
-    t, cut = 1.0, False
-    for a in range(direction.size):
-        there = here[a] + direction[a]
-        whole[a] = min(max(there, low[a]), high[a]) - here[a]
-        if there < low[a] or there > high[a]:
-            cut = True
-            t = min(t, whole[a] / direction[a])
-    for a in range(direction.size):
-        straight[a] = min(max(here[a] + t * direction[a], low[a]), high[a]) - here[a]
-    return cut
-
-
-@helper
-def change_of_model(gram: Array, size: int, free: Array, change: Array, work: Array, moved: Array) -> float:
-    """Q's change by a step inside the pieces; ``moved`` takes G·change."""
-    for i in range(size):
-        moved[i] = 0.0
-    for a in range(free.size):
-        if change[a] != 0.0:
-            column = free[a]
-            for i in range(size):
-                moved[i] += change[a] * gram[i, column]
-    total = 0.0
-    for a in range(free.size):
-        total += change[a] * (work[0, a] + 0.5 * (moved[free[a]] + work[1, a] * change[a]))
-    return total
-
-
-def newton_direction(gram: Array, free: Array, work: Array, right: Array) -> Array | None:
+def newton_direction(gram: Array, free: Array, curvature: Array, right: Array) -> Array | None:
     """Return (G + penalty)⁻¹·right on the free coordinates; None where the matrix is singular."""
     from scipy.linalg.lapack import dpotrf, dpotrs  # here, so that importing ascd stays cheap
 
     matrix = np.empty((free.size, free.size), order="F")
     for shift in tuning.SHIFTS:
-        gather_free(gram, free, work, shift, matrix)
+        gather_free(gram, free, curvature, shift, matrix)
         with library_helps(free.size**3 / 3.0):
             factor, trouble = dpotrf(matrix, lower=0, overwrite_a=1, clean=0)
         if trouble == 0:

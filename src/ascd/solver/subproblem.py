@@ -15,8 +15,6 @@ the present predictor: Newton's method, several steps on a working set until lit
 from __future__ import annotations
 
 import math
-from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -25,10 +23,10 @@ from ascd.problem.arithmetic import norm
 from ascd.problem.samples import Curvature
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
-from ascd.solver.device import DeviceModel, minimise_refined
+from ascd.solver.device import DeviceModel
 from ascd.solver.gram import GramMatrix, without_constants
 from ascd.solver.line_search import Backtracking, ModelStep
-from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel, conjugate_gradients
+from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
 from ascd.solver.state import State
 from ascd.solver.sweeps import ProxCurvature
 from ascd.solver.working_set import WorkingSet
@@ -50,7 +48,6 @@ class Subproblem:
         self.largest_gram = math.isqrt(int(max(tuning.GRAM_FLOOR, room)) // 8)
         self.prox_curvature = ProxCurvature(state.matrix, bounds.count, self.is_quadratic)
         self.needs_gram = False
-        self.largest_here = tuning.LARGEST_HOST_MODEL
 
     def improve(self, working: WorkingSet, violation: float) -> None:
         """Take steps until the violation on the working set is at most its target, or little is gained."""
@@ -109,7 +106,8 @@ class Subproblem:
         if not working.is_by_coordinate:
             return self._minimise_blocks(working, curvature, target)
         weight = curvature.most
-        if self.remote is not None and (working.is_too_large or working.blocks.size > self.largest_here):
+        is_for_device = self.remote is not None and tuning.LARGEST_HOST_MODEL < working.blocks.size <= self.largest_gram
+        if is_for_device and not working.is_too_large:
             return self._minimise_remotely(working, weight, target)
         gradient, sweeps, x = self.state.raw_gradient, self._sweeps_over_columns(working), None
         if sweeps:
@@ -201,18 +199,9 @@ class Subproblem:
     # ---- Gram matrices that stay on a device
 
     def _minimise_remotely(self, working: WorkingSet, weight: Array, target: float) -> ModelStep:
-        """Minimise with products that stay where the data are, or by passes where there is no room for those."""
+        """Minimise with products that stay where the data are: short ones, or exact ones where those do not do."""
         state, remote, columns = self.state, self.remote, working.columns
         self.gram.clear()
-        if working.is_too_large or columns.size > self.largest_gram:
-            remote.clear()
-            self._weigh_means(columns, weight)
-            solver = partial(conjugate_gradients, most_steps=tuning.MOST_CG_STEPS, accuracy=tuning.CG_ACCURACY)
-            passes = remote.by_passes(columns, weight, self.means, solver)
-            model = self._device_model(passes)
-            model.minimise(target, working.most_sweeps)
-            state.reads += passes.reads
-            return self._device_step(model)
         joining = columns[remote.position[columns] < 0]
         if not self.is_quadratic:
             remote.clear()
@@ -222,44 +211,17 @@ class Subproblem:
         if joining.size:
             self._weigh_means(joining, weight)
             remote.admit(joining, weight, self.means)
-        return self._by_remote_products(working, weight, target)
-
-    def _by_remote_products(self, working: WorkingSet, weight: Array, target: float) -> ModelStep:
-        """Minimise on the device; a hard model by sweeps here, or by exact products where it is too large to fetch."""
-        remote, state = self.remote, self.state
-        model, columns = self._device_model(remote), remote.columns
-        can_fetch = columns.size <= tuning.LARGEST_FETCHED
-        steps = min(working.most_sweeps, tuning.MOST_STEPS_THERE) if can_fetch else working.most_sweeps
-        if remote.is_exact:
-            is_done = model.minimise(target, steps) <= target
-        else:
-            is_done = minimise_refined(model, remote, target, steps)
-        if is_done or (remote.is_exact and not can_fetch):
-            return self._device_step(model)
-        gradient = model.state.gradient
-        self._weigh_means(columns, weight)
-        if not can_fetch:
+        columns = remote.columns
+        gradient, x = self._gradient(columns, state.raw_gradient), state.x[columns, 0]
+        model = DeviceModel(state.penalty, remote, gradient, x)
+        if not remote.is_exact and not model.minimise_refined(target, working.most_sweeps):
             remote.widen()
+            self._weigh_means(columns, weight)
             remote.admit(columns, weight, self.means)
-            model = DeviceModel(state.penalty, remote, gradient, model.state.x)
+            model = DeviceModel(state.penalty, remote, model.state.gradient, model.x)
+        if remote.is_exact:
             model.minimise(target, working.most_sweeps)
-            return self._device_step(model)
-        remote.clear()
-        self.largest_here = tuning.LARGEST_FETCHED
-        self._prepare_gram(columns, weight)
-        position, values, ordered = self.gram.position[columns], np.empty(columns.size), np.empty(columns.size)
-        ordered[position], values[position] = gradient, model.state.x
-        there = self.gram.columns
-        GramModel(state.penalty, self.gram, ordered, values).minimise(target, working.most_sweeps)
-        return ModelStep(there, there, values[:, None], self._shift(there, values - state.x[there, 0]))
-
-    def _device_model(self, remote: Any) -> DeviceModel:
-        state, columns = self.state, remote.columns
-        return DeviceModel(state.penalty, remote, self._gradient(columns, state.raw_gradient), state.x[columns, 0])
-
-    def _device_step(self, model: DeviceModel) -> ModelStep:
-        columns, values = model.columns, model.state.x
-        return ModelStep(columns, columns, values[:, None], self._shift(columns, values - self.state.x[columns, 0]))
+        return ModelStep(columns, columns, model.x[:, None], self._shift(columns, model.x - x))
 
     # ---- blocks
 
@@ -271,27 +233,28 @@ class Subproblem:
 
     def _minimise_blocks(self, working: WorkingSet, curvature: Curvature, target: float) -> ModelStep:
         state, layout, columns = self.state, working.layout, working.columns
-        x, shift = state.x[working.rows], np.zeros(state.outputs)
-        self.partial = ModelStep.on(working, x, shift)
+        x, classes = state.x[working.rows], 1
+        self.partial = ModelStep.on(working, x, np.zeros(state.outputs))
         gradient, target = self._block_gradient(working), max(target, self._rounding())
-        if self._is_for_gram(working) or self._is_off_centre(working, curvature.most):
-            gram = self._block_gram(columns, curvature.most)
-            lipschitz = self.prox_curvature.of_gram(layout, gram)
-            before = x.copy()
-            BlockGramModel(state.penalty, layout, gram, lipschitz, gradient, x).minimise(target)
-            shift = -self.means[columns] @ (x - before) if state.intercept else shift
+        if self._is_for_gram(columns.size):
+            gram, constants = self._block_gram(columns, curvature.most), -self.means[columns]
         elif self._is_for_one_gram(working):
-            shift = self._by_one_gram(working, curvature, gradient, x, target)
+            gram, constants = self._coupled_gram(columns, curvature)
+            layout, classes = layout.flat, state.outputs
         else:
             lipschitz = self.prox_curvature.of_columns(layout, columns, curvature.most)
-            model = BlockColumnModel(
-                state.penalty, self.matrix, columns, layout, lipschitz, curvature, state.raw_gradient, x,
-                state.intercept,
-            )  # fmt: skip
-            model.minimise(target)
+            given = self.matrix, columns, layout, lipschitz, curvature, state.raw_gradient, x, state.intercept
+            model = BlockColumnModel(state.penalty, *given)
+            model.minimise(target, tuning.MOST_BLOCK_SWEEPS)
             state.reads += model.reads
-            shift = model.shift
-        return ModelStep.on(working, x, shift)
+            return ModelStep.on(working, x, model.shift)
+        before, shape = x.copy(), (-1, state.outputs // classes)
+        lipschitz = self.prox_curvature.of_gram(layout, gram)
+        flat = gradient.reshape(shape), x.reshape(shape)
+        # some 10 ms: 400 sweeps leave nearly parallel columns far from their minimum
+        most = max(tuning.MOST_BLOCK_SWEEPS, 10_000_000 // (gram.shape[0] * x.size))
+        BlockGramModel(state.penalty, layout, gram, lipschitz, *flat, classes).minimise(target, most)
+        return ModelStep.on(working, x, np.ravel(constants @ (x - before).reshape(shape)))
 
     def _block_gradient(self, working: WorkingSet) -> Array:
         """Return the exact gradient of the working set, of shape (m, T)."""
@@ -300,48 +263,28 @@ class Subproblem:
             self.bounds.read(unread, self.state.raw_gradient)
         return np.ascontiguousarray(self.bounds.estimate[working.rows])
 
-    def _shares_curvature(self) -> bool:
-        """Return whether outputs share their curvatures."""
-        return self.is_quadratic or (self.state.outputs == 1 and not self.state.loss.is_coupled)
+    def _is_for_gram(self, count: int) -> bool:
+        """Return whether outputs share their curvatures, and products of so many columns cost little beside reading.
 
-    def _is_for_gram(self, working: WorkingSet) -> bool:
-        """Return whether outputs share their curvatures and a Gram matrix is small, beside the columns too."""
-        wide = tuning.WIDE if self.state.outputs == 1 else tuning.WIDE_SEVERAL
-        return self._shares_curvature() and working.rows.size <= min(tuning.LARGEST_GRAM, wide * self.state.d)
-
-    def _is_off_centre(self, working: WorkingSet, weight: Array) -> bool:
-        """Return whether columns are little but their means, beside an intercept.
-
-        Sweeps over such columns take turns with the intercept and hardly move; a Gram matrix is of columns less means.
+        Up to a thousand columns have them in any case: sweeps over columns that are little but their means take turns
+        with the intercept and hardly move, and products are of columns less their means.
         """
-        columns = working.columns
-        if not self.state.intercept or not self._shares_curvature() or columns.size > tuning.OFF_CENTRE_COLUMNS:
-            return False
-        if self.matrix.is_dear:  # every read of the columns counts
-            return False
-        means, squares = self.matrix.means(columns, weight), self.matrix.squares(weight, columns)
-        return bool((squares - weight.sum() * means**2 < 1e-2 * squares).any())
+        is_shared = self.is_quadratic or (self.state.outputs == 1 and not self.state.loss.is_coupled)
+        most = max(1000, 2 * self.state.d) if self.state.outputs == 1 else count
+        return is_shared and count <= min(tuning.LARGEST_GRAM, most)
 
     def _is_for_one_gram(self, working: WorkingSet) -> bool:
         """Return whether outputs are coupled and coefficients so few that one matrix of them all costs little."""
         return self.state.loss.is_coupled and working.rows.size * self.state.outputs <= tuning.LARGEST_COUPLED
 
-    def _by_one_gram(
-        self, working: WorkingSet, curvature: Curvature, gradient: Array, x: Array, target: float
-    ) -> Array:
-        """Minimise on one Gram matrix of all coefficients, which move; return the change of the constants."""
-        state, layout, before = self.state, working.layout.flat, x.copy()
-        gram = self.matrix.coupled_gram(working.columns, curvature.own, curvature.shared, state.intercept)
-        state.reads += working.columns.size
-        constants = np.zeros((state.outputs, x.size))
+    def _coupled_gram(self, columns: Array, curvature: Curvature) -> tuple[Array, Array]:
+        """Return one Gram matrix of all coefficients, and how the constants follow their change."""
+        state = self.state
+        gram = self.matrix.coupled_gram(columns, curvature.own, curvature.shared, state.intercept)
+        state.reads += columns.size
         if state.intercept:
-            gram, constants = without_constants(gram, state.outputs)
-        lipschitz = self.prox_curvature.of_gram(layout, gram)
-        flat = gradient.reshape(-1, 1), x.reshape(-1, 1)
-        model = BlockGramModel(state.penalty, layout, gram, lipschitz, *flat, state.outputs)
-        model.minimise(target)
-        shift: Array = constants @ (x - before).ravel()
-        return shift
+            return without_constants(gram, state.outputs)
+        return gram, np.zeros((state.outputs, gram.shape[0]))
 
     def _block_gram(self, columns: Array, weight: Array) -> Array:
         """Return the Gram matrix of these columns; products are kept where curvatures never change."""

@@ -77,31 +77,16 @@ GRAM_SHARE, GRAM_FLOOR = 0.08, 8_000_000
 
 #: Sweeps between Newton steps, at least and at most.
 FEWEST_SWEEPS, MOST_SWEEPS_BETWEEN = 4, 40
-#: Newton steps, sweeps after each, that may fail to lower the violation: then rounding errors are all that is left.
-MOST_STALE = 20
 #: The work of a Cholesky factor is done this much faster than that of a sweep, and what a Newton step costs beside its
 #: factor, in products of a sweep.
 BLOCKED_GAIN, OVERHEAD = 24.0, 200_000.0
 #: A singular G is made regular by this much of its diagonal; the next if the one before was too little.
 SHIFTS = (1e-12, 1e-9, 1e-6)
 
-# ---- models of columns
-
-#: Steps of conjugate gradients at most, and the accuracy they stop at (of the squared length).
-MOST_CG_STEPS, CG_ACCURACY = 100, 1e-6
-
 # ---- models on a device
 
 #: Working sets of more columns than this are solved where the data are: their products are then not fetched.
 LARGEST_HOST_MODEL = 600
-#: Accelerated steps between Newton steps.  Of 5 to 50, 20 took least on an H200, for 3,000 and for 16,000 columns
-#: (``benchmarks/gpu.py --only peers,fits``).
-STEPS_BETWEEN = 20
-#: The factor that the largest eigenvalue is raised by where it has proved too small, by more than rounding.
-LARGER_BOUND, SAME_BEND = 1.5, 1e-9
-#: Steps after which a model of at most so many columns counts as hard, because columns have much in common: its exact
-#: products are fetched, and swept over.  Models of ``benchmarks/gpu.py`` take 20 to 25 steps.
-MOST_STEPS_THERE, LARGEST_FETCHED = 100, 4000
 
 # ---- SVM duals
 
@@ -147,13 +132,8 @@ SHRINKS = 0.5
 
 #: Columns without a penalty that are gathered at a time, to see what they could gain.
 COLUMNS_TAKEN = 64
-#: A Gram matrix may have this many columns, and so many times as many as there are samples, with one output and with
-#: several; more are read anew in every sweep.
-LARGEST_GRAM, WIDE, WIDE_SEVERAL = 2500, 2, 8
-#: Up to so many columns have one in any case where an intercept leaves a hundredth of a column, in squares, or less:
-#: 5 x 200 normal numbers plus 1e3 or 1e5 take 1 to 4 rounds, and had a gap of 0.2 to 0.9 of F at 0 after 40 rounds of
-#: sweeps (tests/test_blocks_hard.py).
-OFF_CENTRE_COLUMNS = 1000
+#: A Gram matrix of blocks may have this many columns; more are read anew in every sweep.
+LARGEST_GRAM = 2500
 #: Where outputs are coupled, all coefficients of a working set have one matrix of products if they are at most so many.
 LARGEST_COUPLED = 1000
 #: Sweeps over a model, all in all, and before a Newton step.  With 100 of these, not 40, fits of 100 × 50 numbers to
@@ -162,8 +142,6 @@ MOST_BLOCK_SWEEPS, MOST_BETWEEN_STEPS = 400, 100
 #: The gradient of a block is known to this share of the lengths of its columns and of the raw gradient: models of
 #: blocks stop there.  Without it a stalled softmax sweeps 2,200 times a step over rounding errors.
 ROUNDING_FLOOR = 2.0**-51
-#: What a Newton step costs beside its factors, in products of a sweep.
-BLOCK_OVERHEAD = 1e6
 #: Steps of the power method for the curvature of a block, the factor on what they find, and the share of a bound that
 #: is never undercut: more than a half of it.
 CURVATURE_STEPS, ABOVE_POWER, ABOVE_HALF = 10, 1.02, 0.505
