@@ -94,7 +94,7 @@ class Terms:
         """Return the blocks that are not surely at rest, and fill in ``score``."""
         listed = self.undecided(x, estimate, radius)
         self.score.fill(-1.0)
-        self.measure(x, estimate, radius, listed)
+        fill_scores(self.parts, x.ravel(), estimate.ravel(), radius, self.norm, listed, self.score)
         return listed
 
     def measure(self, x: Array, estimate: Array, radius: Array, listed: Array) -> Measured:
@@ -187,6 +187,25 @@ def list_undecided(parts: Any, x: Array, g: Array, radius: Array, listed: Array)
     return count
 
 
+@helper
+def violation_and_score(
+    parts: Any, x: Array, g: Array, first: int, b: int, radius: float, norm: float
+) -> tuple[float, float]:
+    """Return the largest violation of a block, and its score: the violation over ‖A_b‖, or inf where it may move."""
+    violation, is_free = parts.violation_at(x, g, first, b, radius)
+    if is_free:
+        return violation, math.inf
+    return violation, violation / norm if violation > 0.0 and norm > 0.0 else violation
+
+
+@kernel
+def fill_scores(parts: Any, x: Array, g: Array, radius: Array, norm: Array, listed: Array, score: Array) -> None:
+    """Fill in the scores of the listed blocks."""
+    for i in range(listed.size):
+        b = wide(listed[i])
+        score[b] = violation_and_score(parts, x, g, parts.first_at(b), b, radius[b], norm[b])[1]
+
+
 @kernel
 def measure(
     parts: Any, x: Array, g: Array, radius: Array, norm: Array, listed: Array, score: Array
@@ -196,9 +215,7 @@ def measure(
     for i in range(listed.size):
         b = wide(listed[i])
         first = parts.first_at(b)
-        violation, is_free = parts.violation_at(x, g, first, b, radius[b])
-        share = violation / norm[b] if violation > 0.0 and norm[b] > 0.0 else violation
-        score[b] = math.inf if is_free else share
+        violation, score[b] = violation_and_score(parts, x, g, first, b, radius[b], norm[b])
         steepest = violation if violation > steepest or math.isnan(violation) else steepest  # nan stays
         cost += parts.cost_at(x, first, b)
         if violation > 0.0:
