@@ -12,7 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ from .shrink import as_test, order_of, shrink
 
 Work = Callable[[int, int], Any]
 DIED = "process died"
-CHUNK = 50
+CHUNK = 200
 #: One case in so many is judged by SciPy and scikit-learn, too.
 DEEP = 50
 #: The seeds of one run are this far from those of the next.
@@ -141,23 +141,9 @@ def run(args: argparse.Namespace, keep: Callable[[Tally], Any]) -> Tally:
 
 
 def side_by_side(chunks: list[tuple[int, int]], jobs: int, work: Work) -> Iterator[Any]:
-    """Tallies of the chunks as they come; what was at work when a process ended is taken again, apart."""
-    waiting, suspects = list(reversed(chunks)), []
-    while waiting:
-        running: dict[Any, tuple[int, int]] = {}
-        with processes(jobs) as pool:
-            try:
-                while waiting or running:
-                    while waiting and len(running) < 2 * jobs:
-                        chunk = waiting.pop()
-                        running[pool.submit(work, *chunk)] = chunk
-                    for done in wait(running, return_when=FIRST_COMPLETED).done:
-                        yield done.result()
-                        del running[done]
-            except BrokenProcessPool:
-                suspects += running.values()
+    """Tallies of the chunks in their order, each from a process of its own."""
     with ThreadPoolExecutor(jobs) as pool:
-        for tallies in pool.map(partial(apart, work=work), suspects):
+        for tallies in pool.map(partial(apart, work=work), chunks):
             yield from tallies
 
 
