@@ -6,13 +6,11 @@ their products.  ``Short`` ones have squares of mean one and 16 bits, and are su
 10⁻³ from the true ones, and computed twelve times as fast on an H200 (``benchmarks/gpu.py --only products``).
 
 ``DeviceGram`` keeps G = A_Wᵀ H A_W of a working set on the device, where it is multiplied and factorised: vectors of
-the length of the working set travel, G never does.  ``DeviceColumns`` has no room for it, and multiplies by two passes
-over the columns.
+the length of the working set travel, G never does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -131,10 +129,6 @@ class DeviceGram:
     def kind(self) -> str:
         """The type of the products."""
         return "float64" if self.is_exact else "float32"
-
-    def by_passes(self, columns: Array, weight: Array, means: Array, solver: Callable[..., Array]) -> DeviceColumns:
-        """Return G without G; ``solver(times, diagonal, right)`` solves systems (conjugate gradients)."""
-        return DeviceColumns(self.source, columns, weight, means, self.constant, solver)
 
     def clear(self) -> None:
         """Clear everything, and free its memory."""
@@ -265,31 +259,6 @@ class DeviceGram:
         self.columns, self.diagonal, self.store = columns, diagonal, store
         self.own_lengths = self.lengths[columns]
         self.position[columns] = np.arange(columns.size)
-
-
-class DeviceColumns:
-    """G without G: a product is two passes over the columns, a system is solved by conjugate gradients."""
-
-    def __init__(
-        self, source: Any, columns: Array, weight: Array, means: Array, constant: float, solver: Callable[..., Array]
-    ) -> None:
-        self.source, self.columns, self.weight, self.solver = source, columns, weight, solver
-        self.means, self.total = means[columns], float(weight.sum())
-        self.diagonal = varying_of(source.squares(weight, columns), self.total * self.means**2, constant)
-        self.reads, self.largest = columns.size, 0.0
-
-    def times(self, vector: Array) -> Array:
-        self.reads += int(np.count_nonzero(vector)) + self.columns.size
-        return times_by_passes(self.source, self.columns, self.weight, self.means, vector)
-
-    def solve(self, free: Array, curvature: Array, right: Array, shift: float) -> Array | None:
-        whole = np.zeros(self.columns.size)
-
-        def times(direction: Array) -> Array:
-            whole[free] = direction
-            return np.asarray(self.times(whole)[free] + curvature * direction)
-
-        return self.solver(times, self.diagonal[free] + curvature, right)
 
 
 def times_by_passes(source: Any, columns: Array, weight: Array, means: Array, vector: Array) -> Array:
