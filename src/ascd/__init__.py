@@ -13,6 +13,7 @@ True
 from __future__ import annotations
 
 from importlib import import_module
+from sys import modules
 
 from ascd import estimators
 
@@ -195,7 +196,8 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of ours
         One thread imports at a time, as in ``estimators``.
         """
         if name not in _HOMES and name not in _MODULES:
-            raise AttributeError(f"module 'ascd' has no attribute {name!r}{estimators.alternatives(name, _HOMES)}")
+            message = f"module 'ascd' has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=modules[__name__])  # Python adds the nearest name there is
         with estimators._importing:
             found = import_module(_MODULES[name]) if name in _MODULES else getattr(import_module(_HOMES[name]), name)
         globals()[name] = found

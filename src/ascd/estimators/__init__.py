@@ -17,6 +17,7 @@ half-made modules: one thread imports at a time.  Type checkers read plain impor
 from __future__ import annotations
 
 from importlib import import_module
+from sys import modules
 from threading import RLock
 
 TYPE_CHECKING = False  #: as in ``typing``, which takes longer to import than all the rest here
@@ -87,32 +88,12 @@ _HOMES = {name: file for file, names in _FILES.items() for name in names}
 _importing = RLock()
 
 
-def alternatives(name: str, known: dict[str, str]) -> str:
-    """Return names like a missing one; for the name of an estimator, the estimators that exist.
-
-    Examples
-    --------
-    >>> alternatives("Laso", {"Lasso": "least_squares"})
-    ". Did you mean 'Lasso'?"
-    """
-    from difflib import get_close_matches
-
-    if name.startswith("_"):
-        return ""
-    close = get_close_matches(name, known, n=1, cutoff=0.8)
-    if close:
-        return f". Did you mean {close[0]!r}?"
-    is_class = name[:1].isupper() and name.endswith(
-        ("Regressor", "Regression", "Classifier", "CV", "SVC", "SVR", "Net")
-    )
-    return f". The estimators are {', '.join(one for one in __all__ if one[0].isupper())}" if is_class else ""
-
-
 if not TYPE_CHECKING:  # a type checker would take any name for one of ours
 
     def __getattr__(name):
         if name not in _HOMES:
-            raise AttributeError(f"module 'ascd.estimators' has no attribute {name!r}{alternatives(name, _HOMES)}")
+            message = f"module 'ascd.estimators' has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=modules[__name__])  # Python adds the nearest name there is
         with _importing:
             found = getattr(import_module(f"ascd.estimators.{_HOMES[name]}"), name)
         globals()[name] = found

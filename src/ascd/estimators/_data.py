@@ -34,7 +34,6 @@ from ascd._core import devices
 from ascd._core.checks import Array, as_finite_vector, check_places, refuse_masks
 from ascd._core.devices import is_on_device, to_host
 from ascd.estimators._parameters import documented
-from ascd.estimators._tuning import CANCELLED, EPS, SQUARES_AT_A_TIME
 from ascd.matrix.base import Matrix, as_block
 from ascd.matrix.cached import Remote
 from ascd.matrix.chunked import InTurn, chunked
@@ -53,6 +52,7 @@ from ascd.matrix.open import (
 from ascd.problem.problem import check_finite
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
+EPS = float(np.finfo(np.float64).eps)
 #: Versions of scikit-learn before this function cannot move arrays between namespaces.
 HAS_DISPATCH = hasattr(_array_api, "check_same_namespace")
 #: What follows where A and b are names, and no words.
@@ -378,9 +378,9 @@ def moments(X: Any, weight: Array | None) -> tuple[Array, Array]:
     found = matrix.column_stats(share, share[None])
     means = found.products[0].copy()
     variances = np.maximum(found.square - means * means, 0.0)
-    lost = np.flatnonzero((found.square > 0.0) & (variances <= CANCELLED * found.square))
-    step = max(1, SQUARES_AT_A_TIME // n)
-    for start in range(0, lost.size, step):  # far from zero the difference has lost its digits
+    lost = np.flatnonzero((found.square > 0.0) & (variances <= 1e-6 * found.square))
+    step = max(1, 2**20 // n)  # entries that are looked at together: their squares are the only copy there is
+    for start in range(0, lost.size, step):  # far from zero the difference has lost half its digits
         columns = lost[start : start + step]
         block = as_block(matrix.take(columns), n)
         means[columns] = share @ block

@@ -26,7 +26,6 @@ from sklearn.utils import assert_all_finite
 
 from ascd._core.checks import Array, unknown_name
 from ascd._core.timing import Stopwatch
-from ascd.estimators._tuning import FALL, FALLING, FINEST
 from ascd.matrix.base import DataGone, as_block
 from ascd.matrix.columns import UNIT
 from ascd.problem.block_penalties import BlockNorm, SparseGroup
@@ -39,6 +38,11 @@ from ascd.solver.solve import as_reference
 from ascd.solver.state import State
 
 Energy = Callable[[Array], float]
+#: For the coefficients' sake a gap is asked to be as small as this, relative to F at zero, and no smaller: F itself has
+#: rounding errors of about 1e-16 for each of its terms.
+FINEST = 1e-14
+#: The steepness asked of the engine, relative to the start's, from one run to the next: the gap is about its square.
+FALLING = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14)
 PARTS = ("rule", "oracle", "steepness", "step", "init")
 
 
@@ -179,7 +183,7 @@ def refined(problem: Any, settings: Settings, intercept: bool, found: Any, energ
         wanted = settings.tol * energy(found.x)
         if found.gap <= max(wanted, FINEST * zero):
             break
-        tol = max(FINEST, min(FALL * tol, wanted / zero))
+        tol = max(FINEST, min(1e-3 * tol, wanted / zero))
         start = {"x0": found.x, "intercept0": found.intercept if intercept else None}
         limits = {"max_iter": min(25, settings.max_iter - found.n_iter), "n_jobs": settings.n_jobs}
         try:

@@ -25,7 +25,6 @@ from ascd.estimators._data import Training, fit_method, is_outside, to_numpy
 from ascd.estimators._folds import CrossValidated, Fold, FoldPath, as_ratios, simplest_within_one_error
 from ascd.estimators._parameters import COUNT, NON_NEGATIVE_COUNT, RATIOS, Parameter, estimator, without_effect
 from ascd.estimators._solving import Followed, Settings, followed, one_by_one, state_problem
-from ascd.estimators._tuning import DECADES, LAST_FIT, MISSING_CLASS
 from ascd.estimators.block_models import GroupLasso, MultiTaskElasticNet, MultiTaskLasso, SparseGroupLasso
 from ascd.estimators.huber import HuberRegressor
 from ascd.estimators.least_squares import ElasticNet, Lasso
@@ -37,6 +36,8 @@ from ascd.results.solution import Status
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+#: Alphas for penalties that have no largest useful one.
+DECADES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 PRECOMPUTE = Parameter(
     [StrOptions({"auto"}), "array-like", "boolean"], "object", "Accepted as in scikit-learn, without effect."
 )
@@ -448,7 +449,7 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
 
     def _settings(self) -> Settings:
         """Return the settings of the last fit: more precise than the folds' by a Newton step or two."""
-        return replace(super()._settings(), tol=LAST_FIT * self.tol)
+        return replace(super()._settings(), tol=1e-3 * self.tol)
 
     def _ratios(self) -> list[float]:
         if self.penalty in ("deprecated", "elasticnet") and self.l1_ratios is not None:
@@ -473,7 +474,7 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
             found = super()._follow(train, state_problem(train.X, codes, "softmax", problem.penalty, weight), grid)
             coefs[:, present], constants[present] = found.coefs, found.intercepts
         absent = np.setdiff1d(np.arange(count), present)
-        constants[absent] = constants[present].min(axis=0) - MISSING_CLASS
+        constants[absent] = constants[present].min(axis=0) - 100.0  # log-odds: its probability is 1e-44
         if count == 2:
             coefs, constants = coefs[:, 1], constants[1] - constants[0]
         return found._replace(coefs=coefs, intercepts=constants)

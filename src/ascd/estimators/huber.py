@@ -33,8 +33,7 @@ from ascd._core.checks import Array
 from ascd.estimators._base import LinearRegressor, as_threads
 from ascd.estimators._data import Training, fit_method
 from ascd.estimators._parameters import NON_NEGATIVE_COUNT, Parameter, estimator
-from ascd.estimators._solving import Settings, frames_to_the_user, solve_problem, state_problem
-from ascd.estimators._tuning import FINEST, MOST_SCALE_FITS, SCALE_SHARE, SMALLEST_SCALE
+from ascd.estimators._solving import FINEST, Settings, frames_to_the_user, solve_problem, state_problem
 from ascd.matrix.base import DataGone
 from ascd.matrix.columns import UNIT
 from ascd.problem.losses import Huber
@@ -46,6 +45,13 @@ from ascd.results.solution import Solution, Status
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+#: The smallest scale, relative to that of the target: a perfect fit has none.  P is computed with σ and 1/σ: its digits
+#: last for squares of this number (√ of the rounding 1e-16).
+SMALLEST_SCALE = 1e-8
+#: Tolerance of a fit for one scale, as a share of the whole one's.
+SCALE_SHARE = 0.1
+#: Fits for one scale each, at most: halving a bracket to a relative width of 1e-13 alone would take 43.
+MOST_SCALE_FITS = 60
 #: Solves a problem from coefficients and an intercept, to a tolerance, in at most so many rounds (None: the user's).
 SolveAt = Callable[[Problem, Any, Any, float, int | None], Any]
 

@@ -39,10 +39,9 @@ from ascd._core.checks import Array, as_finite_vector
 from ascd._core.threads import blas_threads
 from ascd._core.timing import Stopwatch
 from ascd.estimators._base import LinearRegressor, MultiOutputMixin
-from ascd.estimators._data import fit_method
+from ascd.estimators._data import EPS, fit_method
 from ascd.estimators._parameters import COUNT, NON_NEGATIVE, Parameter, estimator
 from ascd.estimators._solving import Settings, frames_to_the_user, in_float32, solve_in_turn, solve_problem
-from ascd.estimators._tuning import EPS
 from ascd.estimators.paths import enet_path
 from ascd.problem.penalties import L1L2
 from ascd.problem.problem import Problem

@@ -25,8 +25,7 @@ from ascd._core.timing import Stopwatch
 from ascd.estimators._base import LinearClassifier, as_bounds, class_factors, elastic_net, times
 from ascd.estimators._data import InMemory, fit_method
 from ascd.estimators._parameters import NON_NEGATIVE_COUNT, POSITIVE, Parameter, estimator
-from ascd.estimators._solving import Settings, added, changed, solve_in_turn, solve_problem, state_problem
-from ascd.estimators._tuning import FINEST
+from ascd.estimators._solving import FINEST, Settings, added, changed, solve_in_turn, solve_problem, state_problem
 from ascd.problem.problem import Problem
 from ascd.problem.tuning import BEYOND_BOUNDS, FAR, SMALLEST_SQUARE
 from ascd.results.solution import Solution, Status
