@@ -54,7 +54,15 @@ from ascd.estimators._data import (
     to_numpy,
 )
 from ascd.estimators._parameters import Parameter, estimator
-from ascd.estimators._solving import Settings, frames_to_the_user, solve_problem, state_problem
+from ascd.estimators._solving import (
+    Followed,
+    Settings,
+    changed,
+    follow,
+    frames_to_the_user,
+    solve_problem,
+    state_problem,
+)
 from ascd.matrix.open import is_collection
 from ascd.problem.penalties import L1L2, BoundedL1L2
 from ascd.results.solution import Status, facts, number
@@ -247,6 +255,11 @@ class LinearModel(BaseEstimator):
 
     # ---- fitting
 
+    if TYPE_CHECKING:
+
+        def _keep(self, solution: Any, unit: float = 1.0) -> None:
+            """Set the fitted attributes from a solution."""
+
     def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:
         return self._check_target(read(self, X, y, sample_weight, offset, **self._checks(y)))
 
@@ -260,9 +273,47 @@ class LinearModel(BaseEstimator):
             to_float32=getattr(self, "_to_float32", False),
         )
 
-    def _scale(self, X: Any, weight: Array | None) -> Array | None:
-        """Return the deviations of the features, which are to be standardised."""
-        return deviations(X, weight)
+    def _scale(self, data: Training) -> Array | None:
+        """Return the deviations of the features where they are to be standardised."""
+        return deviations(data.X, data.weight) if self.standardize else None
+
+    def _balanced(self, data: Training) -> Training:
+        """Return the data with weights times the factors of the classes, where there are classes."""
+        return data
+
+    def _problems(self, data: Training, ratios: Sequence[float], strength: float = 1.0) -> list[Any]:
+        """Return a problem for each l1_ratio, on one matrix, with a penalty of this strength in units of F."""
+        scale = self._scale(data)
+        penalties = [self._penalty(strength, ratio, data.X.shape[1], scale) for ratio in ratios]
+        first = self._state(self._balanced(data), penalties[0])
+        return [first, *(changed(first, penalty=penalty) for penalty in penalties[1:])]
+
+    def _fit_one(self, data: Training, strength: float, ratio: float) -> None:
+        """Fit with a penalty of this strength, in the user's units."""
+        factor, unit = self._units(data.total)
+        self._fit_problem(data, self._problems(data, [ratio], strength * factor)[0], unit)
+
+    def _fit_problem(self, data: Training, problem: Any, unit: float) -> None:
+        """Solve a problem and set the fitted attributes."""
+        self._keep(self._solve(problem), unit)
+
+    def _reweighed(self, data: Training, problem: Any, ratio: float) -> Any:
+        """Return the problem with the sample weights of these data: a fold is weights of 0."""
+        parts: dict[str, Any] = {"sample_weight": self._balanced(data).weight}
+        if self.standardize:  # each fold uses the deviations of the samples that it fits
+            parts["penalty"] = self._penalty(1.0, ratio, data.X.shape[1], self._scale(data))
+        return changed(problem, **parts)
+
+    def _scaled(self, problem: Any, factor: float) -> Any:
+        """Return the problem with its penalty times a factor."""
+        return changed(problem, penalty=problem.penalty.scaled(factor))
+
+    def _follow(
+        self, data: Training, problem: Any, strengths: Array, settings: Settings, x0: Array | None = None
+    ) -> Followed:
+        """Fit a problem with a penalty of strength 1 for falling strengths, in the user's units."""
+        factors = self._units(data.total)[0] * strengths
+        return follow(problem, factors, settings, intercept=self.fit_intercept, x0=x0)
 
     def _solve(self, problem: Any) -> Any:
         """Solve the problem, from the last fit for a warm start."""
@@ -356,13 +407,6 @@ class LinearModel(BaseEstimator):
 
 class LinearRegressor(RegressorMixin, LinearModel):
     """A linear estimator of numbers, with one problem for all targets."""
-
-    def _fit_one(self, data: Training, strength: float, ratio: float) -> Any:
-        """Solve the problem with a penalty of this strength, in the user's units."""
-        factor, unit = self._units(data.total)
-        scale = self._scale(data.X, data.weight) if self.standardize else None
-        problem = self._state(data, self._penalty(strength * factor, ratio, data.X.shape[1], scale))
-        self._keep(self._solve(problem), unit)
 
     def _keep(self, solution: Any, unit: float = 1.0) -> None:
         """Set the fitted attributes from one solution."""

@@ -15,7 +15,7 @@ from functools import partial
 from numbers import Integral
 from reprlib import repr as short
 from threading import Event
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -28,7 +28,6 @@ from ascd._core.threads import threads_here, use_threads
 from ascd.estimators._base import LinearModel
 from ascd.estimators._data import Training, rows_only, sparse_columns
 from ascd.estimators._parameters import Parameter, estimator
-from ascd.estimators._solving import Followed, changed, follow, solve_problem
 from ascd.estimators.paths import Shortfall, shortfall, warn_of_shortfalls
 from ascd.results.progress import Round, looking_on, progress_bar
 
@@ -68,15 +67,20 @@ class CrossValidated(LinearModel):
     _own: ClassVar[dict[str, Parameter]] = {
         "n_jobs": Parameter([Integral, None], "int", "Folds side by side, in threads.")
     }
+    warm_start: ClassVar[bool] = False  # type: ignore[misc]
     _is_classification: ClassVar[bool] = False
     #: Name of the strength and of the errors in pictures.
     _strength, _measure = "alpha", "mean squared error"
 
-    if TYPE_CHECKING:
-
-        def _keep(self, solution: Any, unit: float = 1.0) -> None: ...
-
     # ---- what an estimator adds
+
+    def _grid(self, problem: Any, factor: float, ratio: float) -> Array:
+        """Return the values to choose from, in the user's units, from strong to weak penalties."""
+        raise NotImplementedError
+
+    def _strengths(self, values: Array) -> Array:
+        """Return the strengths of the penalty that these values mean."""
+        return values
 
     def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
         """Return the error of each fit for the samples that a fold leaves out.
@@ -85,74 +89,59 @@ class CrossValidated(LinearModel):
         """
         raise NotImplementedError
 
-    def _keep_choice(self, paths: list[FoldPath], grids: list[Array], errors: Array, ratio: int, row: int) -> float:
-        """Set the attributes of the choice, row ``row`` of ratio ``ratio``, and return the strength to fit with.
+    def _keep_paths(self, paths: list[FoldPath], grids: list[Array], errors: Array, ratio: int) -> tuple[Array, Any]:
+        """Set the attributes of all fits; return scores and coefficients to show of the ratio that was chosen.
 
-        ``errors`` have the shape (n_ratios, n_strengths, n_folds).
+        ``errors`` have the shape (n_ratios, n_strengths, n_folds), the sparse coefficients (n_features, n_strengths).
         """
         raise NotImplementedError
 
     # ---- the order of events
 
-    def _cross_validate(
-        self, data: Training, labels: Array, params: dict[str, Any], ratios: Sequence[float],
-        grid_of: Callable[[Any, float], Array],
-    ) -> None:  # fmt: skip
-        """Choose the strength (and ratio), then fit all samples; ``grid_of`` a problem and a ratio is the grid."""
-        folds, n_features = self._folds(data, labels, params), data.X.shape[1]
-        scale = self._scale(data.X, data.weight) if self.standardize else None
-        penalties = [self._penalty(1.0, ratio, n_features, scale) for ratio in ratios]
-        weighed = self._balanced(data)
-        problems = [self._state(weighed, penalties[0])]
-        problems += [changed(problems[0], penalty=penalty) for penalty in penalties[1:]]
-        grids = [grid_of(problem, ratio) for problem, ratio in zip(problems, ratios, strict=True)]
+    def _cross_validate(self, data: Training, labels: Array, params: dict[str, Any], ratios: Sequence[float]) -> None:
+        """Choose the strength (and ratio), then fit all samples."""
+        folds, factor = self._folds(data, labels, params), self._units(data.total)[0]
+        problems = self._problems(data, ratios)
+        grids = [self._grid(problem, factor, ratio) for problem, ratio in zip(problems, ratios, strict=True)]
 
         def fit_fold(fold: Fold, number: int) -> FoldPath:
-            return self._fold_path(data, problems[number], fold, grids[number], ratios[number])
+            problem = self._reweighed(data._replace(weight=fold.train), problems[number], ratios[number])
+            return self._fold_path(data, problem, fold, self._strengths(grids[number]))
 
         tasks = [partial(fit_fold, fold, number) for fold in folds for number in range(len(ratios))]
         paths = side_by_side(tasks, self._settings().n_jobs, self.progress)
         warn_of_shortfalls(type(self).__name__, [one.short for one in paths], f" of the {len(folds)} folds")
         errors = np.array([one.errors for one in paths]).reshape(len(folds), len(ratios), -1).transpose(1, 2, 0)
         means = errors.mean(axis=2).T
-        row, ratio = np.unravel_index(int(np.argmin(means)), means.shape)  # of equal ones the simplest
+        row, ratio = map(int, np.unravel_index(int(np.argmin(means)), means.shape))  # of equal ones the simplest
         if not math.isfinite(means[row, ratio]):
             raise ValueError(
                 f"scoring must give finite numbers in every fold; the best mean score is {-means[row, ratio]:g}, and "
                 "nothing can be chosen by it: use other folds or another score"
             )
-        strength = self._keep_choice(paths, grids, errors, int(ratio), int(row))
-        self._fit_last(weighed, problems[ratio], strength)
+        simplest = simplest_within_one_error(errors[ratio], row)
+        chosen = simplest if self.choose == "1se" else row
+        for name, place in (("", chosen), ("_best", row), ("_1se", simplest)):
+            setattr(self, f"{self._strength}{name}_", float(grids[ratio][place]))
+        if {"l1_ratio", "l1_ratios"} & set(self._get_param_names()):
+            self.l1_ratio_ = float(ratios[ratio])
+        self._curve = (grids[ratio], *self._keep_paths(paths, grids, errors, ratio))
+        self._fit_last(data, problems[ratio], float(self._strengths(grids[ratio])[chosen]))
 
-    def _balanced(self, data: Training) -> Training:
-        """Return the data with weights times the factors of the classes, where there are classes."""
-        return data
-
-    def _fold_path(self, data: Training, problem: Any, fold: Fold, grid: Array, ratio: float) -> FoldPath:
-        n_features, parts = data.X.shape[1], {}
-        if self.standardize:  # each fold uses the deviations of the samples that it fits
-            parts["penalty"] = self._penalty(1.0, ratio, n_features, self._scale(data.X, fold.train))
-        train = self._balanced(data._replace(weight=fold.train))
-        found = self._follow(train, changed(problem, sample_weight=train.weight, **parts), grid)
-        coefs, constants = found.coefs.reshape(n_features, -1, grid.size), found.intercepts.reshape(-1, grid.size)
+    def _fold_path(self, data: Training, problem: Any, fold: Fold, strengths: Array) -> FoldPath:
+        train, count = data._replace(weight=fold.train), strengths.size
+        settings = replace(self._settings(), tol=self.tol, n_jobs=threads_here())
+        found = self._follow(train, problem, strengths, settings)
+        coefs, constants = found.coefs.reshape(data.X.shape[1], -1, count), found.intercepts.reshape(-1, count)
         missed = shortfall(found, self._units(train.total)[1])
-        flat = coefs.reshape(-1, grid.size)
+        flat = coefs.reshape(-1, count)
         kept = sparse_columns(flat) if coefs.shape[1] == 1 else sparse.csc_array(flat)
         return FoldPath(self._fold_errors(data, fold, coefs, constants), kept, constants, found.n_iters, missed)
 
-    def _follow(self, train: Training, problem: Any, grid: Array) -> Followed:
-        """Fit the samples of a fold for each strength."""
-        settings = replace(self._settings(), tol=self.tol, n_jobs=threads_here())
-        return follow(problem, self._units(train.total)[0] * grid, settings, intercept=self.fit_intercept)
-
-    def _fit_chosen(self, data: Training, problem: Any, strength: float) -> Any:
-        """Fit all samples."""
-        penalty = problem.penalty.scaled(strength * self._units(data.total)[0])
-        return solve_problem(changed(problem, penalty=penalty), self._settings(), intercept=self.fit_intercept)
-
     def _fit_last(self, data: Training, problem: Any, strength: float) -> None:
         """Fit all samples and keep the solution."""
-        self._keep(self._fit_chosen(data, problem, strength), self._units(data.total)[1])
+        factor, unit = self._units(data.total)
+        self._fit_problem(data, self._scaled(problem, strength * factor), unit)
 
     # ---- folds
 

@@ -60,13 +60,17 @@ SHARED: dict[str, Parameter] = {
     "l1_ratio": Parameter([UNIT_INTERVAL], "float in [0, 1]", "Share of the L1 penalty; the rest is an L2 penalty."),
     "C": Parameter([Interval(Real, 0, None, closed="right")], "float", "Inverse strength of the penalty; inf is none."),
     "fit_intercept": Parameter(["boolean"], "bool", "Fit a constant, which has no penalty."),
-    "precompute": without_effect("boolean", "array-like"),
+    "precompute": without_effect("boolean", "array-like", StrOptions({"auto"})),
     "copy_X": without_effect("boolean"),
     "selection": without_effect(StrOptions({"cyclic", "random"})),
     "verbose": without_effect("verbose"),
     "dual": without_effect("boolean"),
     "intercept_scaling": without_effect(POSITIVE),
-    "max_iter": Parameter([COUNT], "int", "Most iterations of the solver (epochs for the rules of ``ascd.minimize``)."),
+    "max_iter": Parameter(
+        [NON_NEGATIVE_COUNT, None], "int",
+        "Most iterations of the solver (epochs for the rules of ``ascd.minimize``), 1000 for None; after 0 the fit "
+        "ends where it starts.",
+    ),
     "tol": Parameter(
         [NON_NEGATIVE], "float",
         "The fit ends when the duality gap is at most ``tol`` times the objective at zero coefficients; with an L2 "

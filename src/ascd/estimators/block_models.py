@@ -68,7 +68,9 @@ class SparseGroupLasso(PenalisedRegressor):
         ),
     }  # fmt: skip
 
-    def _scale(self, X: Any, weight: Array | None) -> Array | None:
+    def _scale(self, data: Training) -> Array | None:
+        if not self.standardize:
+            return None
         name = type(self).__name__
         raise ValueError(
             f"standardize must be False for {name}; got True: the deviations of features in a group are no weights of "

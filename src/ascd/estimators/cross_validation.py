@@ -19,18 +19,18 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import UNUSED, MethodMapping, process_routing
 
 from ascd._core.checks import Array
-from ascd._core.threads import threads_here
-from ascd.estimators._base import LinearRegressor, class_factors, times
+from ascd.estimators._base import LinearClassifier, LinearRegressor
 from ascd.estimators._data import Training, fit_method, is_outside, to_numpy
-from ascd.estimators._folds import CrossValidated, Fold, FoldPath, as_ratios, simplest_within_one_error
-from ascd.estimators._parameters import COUNT, NON_NEGATIVE_COUNT, RATIOS, Parameter, estimator, without_effect
-from ascd.estimators._solving import Followed, Settings, followed, one_by_one, state_problem
+from ascd.estimators._folds import CrossValidated, Fold, FoldPath, as_ratios
+from ascd.estimators._parameters import COUNT, RATIOS, Parameter, estimator
+from ascd.estimators._solving import Followed, Settings, state_problem
 from ascd.estimators.block_models import GroupLasso, MultiTaskElasticNet, MultiTaskLasso, SparseGroupLasso
 from ascd.estimators.huber import HuberRegressor
-from ascd.estimators.least_squares import ElasticNet, Lasso
+from ascd.estimators.least_squares import ElasticNet, Lasso, Ridge
 from ascd.estimators.logistic import LogisticRegression
 from ascd.estimators.paths import alpha_grid, as_Cs, as_ratio, lasso_path, strengths
 from ascd.estimators.poisson import PoissonRegressor, half_deviance
+from ascd.estimators.svm import LinearSVC
 from ascd.results.solution import Status
 
 if TYPE_CHECKING:
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 #: Alphas for penalties that have no largest useful one.
 DECADES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
-PRECOMPUTE = Parameter(
-    [StrOptions({"auto"}), "array-like", "boolean"], "object", "Accepted as in scikit-learn, without effect."
-)
 
 
 @estimator
@@ -50,7 +47,6 @@ class PathCV(CrossValidated, LinearRegressor):
     eps: float = 1e-3
     alphas: Any = 100
     alpha: ClassVar[float] = 1.0
-    warm_start: ClassVar[bool] = False  # type: ignore[misc]
 
     l1_ratio = 1.0
     #: The attribute that holds the errors of the folds.
@@ -63,14 +59,11 @@ class PathCV(CrossValidated, LinearRegressor):
         return self
 
     def _choose_alpha(self, data: Training, params: dict[str, Any]) -> None:
-        self._shape, ratios, factor = data.y.shape[1:], as_ratios(self.l1_ratio), self._units(data.total)[0]
-        n_jobs = self._settings().n_jobs
+        self._cross_validate(data, data.y, params, as_ratios(self.l1_ratio))
 
-        def grid_of(problem: Any, ratio: float) -> Array:
-            grid = (self.alphas, self.eps, factor, self._grid_ratio(ratio))
-            return alpha_grid(problem, *grid, intercept=self.fit_intercept, n_jobs=n_jobs)
-
-        self._cross_validate(data, data.y, params, ratios, grid_of)
+    def _grid(self, problem: Any, factor: float, ratio: float) -> Array:
+        how: dict[str, Any] = {"intercept": self.fit_intercept, "n_jobs": self._settings().n_jobs}
+        return alpha_grid(problem, self.alphas, self.eps, factor, self._grid_ratio(ratio), **how)
 
     def _grid_ratio(self, ratio: float) -> float:
         """Return the share of the penalty that gives zero coefficients where it is strong."""
@@ -96,22 +89,16 @@ class PathCV(CrossValidated, LinearRegressor):
             )
         return squares
 
-    def _keep_choice(self, paths: list[FoldPath], grids: list[Array], errors: Array, ratio: int, row: int) -> float:
-        ratios = as_ratios(self.l1_ratio)
+    def _keep_paths(self, paths: list[FoldPath], grids: list[Array], errors: Array, ratio: int) -> tuple[Array, Any]:
         setattr(self, self._error_path, np.squeeze(errors))
-        self.alphas_ = grids[0] if len(ratios) == 1 or not isinstance(self.alphas, Integral) else np.array(grids)
-        self.alpha_best_ = float(grids[ratio][row])
-        self.alpha_1se_ = float(grids[ratio][simplest_within_one_error(errors[ratio], row)])
-        self.alpha_ = self.alpha_1se_ if self.choose == "1se" else self.alpha_best_
-        fits = [one.coefs for one in paths[ratio :: len(ratios)]]
-        if self._shape:  # norms over the targets
-            dense = [one.toarray().reshape(-1, *self._shape, grids[ratio].size) for one in fits]
+        self.alphas_ = grids[0] if len(grids) == 1 or not isinstance(self.alphas, Integral) else np.array(grids)
+        fits = [one.coefs for one in paths[ratio :: len(grids)]]
+        n_outputs = len(paths[0].constants)
+        if isinstance(self, MultiTaskElasticNet):  # norms over the targets
+            dense = [one.toarray().reshape(-1, n_outputs, grids[ratio].size) for one in fits]
             fits = [sparse.csc_array(np.hypot.reduce(one, axis=1)) for one in dense]  # squares may overflow
         self.coef_path_ = sparse.csc_matrix(sum(fits[1:], start=fits[0]) / len(fits))
-        self._curve = (grids[ratio], errors[ratio], self.coef_path_)
-        if "l1_ratio" in self._get_param_names():
-            self.l1_ratio_ = ratios[ratio]
-        return self.alpha_
+        return errors[ratio], self.coef_path_
 
 
 @estimator
@@ -142,7 +129,7 @@ class ElasticNetCV(PathCV, ElasticNet):  # type: ignore[misc]
     precompute: Any = "auto"
     verbose: Any = 0
 
-    _own: ClassVar[dict[str, Parameter]] = {"l1_ratio": RATIOS, "precompute": PRECOMPUTE}
+    _own: ClassVar[dict[str, Parameter]] = {"l1_ratio": RATIOS}
 
     def _checks(self, y: Any) -> dict[str, Any]:
         return {"y_numeric": True}
@@ -323,20 +310,8 @@ class HuberRegressorCV(PathCV, HuberRegressor):
     l1_ratio = 0.0
     _error_path, _measure = "mae_path_", "mean absolute error"
 
-    def _units(self, total: float) -> tuple[float, float]:
-        return 1.0, 1.0
-
-    def _follow(self, train: Training, problem: Any, grid: Array) -> Followed:
-        settings = replace(self._settings(), n_jobs=threads_here())
-
-        def fit(alpha: float, before: Any) -> Any:
-            start = (None, None, None) if before is None else (before.x, before.intercept, before.scale)
-            return self._fit_scale(train, problem, alpha, settings, start)
-
-        return followed(lambda: one_by_one(fit, grid, settings.tol), len(grid))
-
-    def _fit_chosen(self, data: Training, problem: Any, strength: float) -> Any:
-        return self._fit_scale(data, problem, strength, self._settings(), (None, None, None))
+    def _fit_last(self, data: Training, problem: Any, strength: float) -> None:
+        self._keep(self._fit_scale(data, problem, strength, self._settings(), (None, None, None)))
 
     def _errors(self, y: Array, z: Array, weight: Array | None) -> Array:
         found: Array = np.average(np.abs(z - y), axis=0, weights=weight)
@@ -344,7 +319,159 @@ class HuberRegressorCV(PathCV, HuberRegressor):
 
 
 @estimator
-class LogisticRegressionCV(CrossValidated, LogisticRegression):
+class RidgeCV(PathCV, Ridge):  # type: ignore[misc]
+    r"""Ridge regression with alpha chosen by cross-validation, for one target.
+
+    Attributes are those of ``ElasticNetCV`` without ``l1_ratio_``; ``alphas`` must be values.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_regression
+    >>> from ascd import RidgeCV
+    >>> X, y = make_regression(n_features=5, noise=1.0, random_state=0)
+    >>> RidgeCV(alphas=[0.1, 10.0], cv=3).fit(X, y).alpha_
+    0.1
+    """
+
+    alphas: Any = DECADES
+    l1_ratio = 0.0
+
+    def _checks(self, y: Any) -> dict[str, Any]:
+        return {"y_numeric": True}
+
+
+@estimator
+class ClassifierCV(CrossValidated, LinearClassifier):
+    """A path of C on every fold, one fit with the best; folds are scored by any score of scikit-learn."""
+
+    Cs: Any = 10
+    scoring: Any = None
+    C: ClassVar[float] = 1.0
+
+    #: Weights of ``score`` are for the scorer: one that takes none is an error.
+    __metadata_request__score = {"sample_weight": UNUSED}  # noqa: RUF012
+    _is_classification: ClassVar[bool] = True
+    _strength = "C"
+    _keeps_float32: ClassVar[bool] = False
+    #: The estimator that has one C.
+    _plain: ClassVar[type[LinearClassifier]]
+    _own: ClassVar[dict[str, Parameter]] = {
+        "Cs": Parameter([COUNT, "array-like"], "int or list of floats", "How many between 1e-4 and 1e4, or which."),
+        "scoring": Parameter(
+            [StrOptions(set(get_scorer_names())), callable, None], "str or callable", "Accuracy for None."
+        ),
+        "choose": Parameter(
+            [StrOptions({"best", "1se"})], '{"best", "1se"}',
+            "The C of the last fit: the one with the best mean score, or the smallest within one standard error of it "
+            "(glmnet's lambda.1se), which gives a simpler model.",
+        ),
+    }  # fmt: skip
+
+    def _choose_C(self, data: Training, params: dict[str, Any], ratios: list[float]) -> None:
+        """Choose C; folds are scored with ``sample_weight`` unless scikit-learn's metadata routing says otherwise."""
+        self.Cs_, known = as_Cs(self.Cs), {} if data.weight is None else {"sample_weight": data.weight}
+        if _routing_enabled():
+            known = dict(process_routing(self, "fit", **known, **params).scorer.score)
+        self._score_params = known
+        try:
+            self._cross_validate(data, self.classes_[data.y], params, ratios)
+        finally:
+            del self._score_params
+
+    def _grid(self, problem: Any, factor: float, ratio: float) -> Array:
+        return self.Cs_
+
+    def _strengths(self, values: Array) -> Array:
+        return strengths(values)
+
+    def _keep_paths(self, paths: list[FoldPath], grids: list[Array], errors: Array, ratio: int) -> tuple[Array, Any]:
+        scores = -errors
+        self.scores_ = scores.transpose(2, 0, 1)
+        fits = [one.coefs.toarray().reshape(self.n_features_in_, -1, self.Cs_.size).transpose(2, 1, 0) for one in paths]
+        if self.fit_intercept:
+            pairs = zip(fits, paths, strict=True)
+            fits = [np.concatenate([fit, one.constants.T[:, :, None]], axis=2) for fit, one in pairs]
+        self.coefs_paths_ = np.reshape(fits, (*self.scores_.shape, *fits[0].shape[1:]))
+        self.n_iter_ = np.reshape([np.maximum(1, one.n_iters) for one in paths], self.scores_.shape).astype(np.int32)
+        shown = self.coefs_paths_[:, ratio].mean(axis=0)[..., : self.n_features_in_]
+        return scores[ratio], sparse.csc_matrix(shown.reshape(self.Cs_.size, -1).T)
+
+    def _fit_last(self, data: Training, problem: Any, strength: float) -> None:
+        """Fit all samples; ``n_iter_`` stays that of the folds."""
+        counts = self.n_iter_
+        super()._fit_last(data, problem, strength)
+        self.n_iter_ = counts
+
+    # ---- scores
+
+    def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
+        """Return the score of each C, less than 0, for the samples that a fold leaves out."""
+        X, labels, offset = data.X, self.classes_[data.y[fold.test]], data.offset
+        chosen = {name: np.asarray(values)[fold.test] for name, values in self._score_params.items()}
+        rows = X.rows(fold.test) if X.is_local and offset is None else None
+        predict = X.predictor(fold.test, np.flatnonzero(coefs.any(axis=(1, 2)))) if rows is None else None
+        scorer, scores = self._fold_scorer(), []
+        for k in range(coefs.shape[2]):
+            if predict is None:
+                model, features = self._stand_in(coefs[:, :, k].T, constants[:, k]), rows
+            else:
+                features = predict(coefs[:, :, k]) + (0.0 if offset is None else offset[fold.test, None])
+                model = self._stand_in(np.eye(features.shape[1]), constants[:, k])
+            scores.append(as_score(scorer(model, features, labels, **chosen)))
+        return -np.array(scores)
+
+    def _stand_in(self, coef: Array, constants: Array) -> LinearClassifier:
+        """Return a model with these coefficients; its features may be linear predictors, and ``coef`` ones."""
+        model = self._plain()
+        model.coef_, model.intercept_, model.classes_ = coef, constants, self.classes_
+        model.n_features_in_ = len(coef.T)
+        return model
+
+    def _get_scorer(self) -> Any:
+        return get_scorer(self.scoring or "accuracy")
+
+    def _fold_scorer(self) -> Callable[..., Any]:
+        """Return the scorer; one that takes ``labels`` gets all classes, of which a fold may lack some."""
+        scorer = self._get_scorer()
+        function = getattr(scorer, "_score_func", None)
+        names = inspect.signature(function).parameters if function is not None else {}
+        if "labels" not in names or "labels" in scorer._kwargs:
+            return scorer  # type: ignore[no-any-return]
+        own = {"labels": self.classes_, **scorer._kwargs}
+        if "pos_label" in names and len(self.classes_) == 2:
+            own.setdefault("pos_label", self.classes_[1])
+        how = {"greater_is_better": scorer._sign == 1, "response_method": scorer._response_method}
+        return make_scorer(function, **how, **own)  # type: ignore[no-any-return]
+
+    def get_metadata_routing(self) -> Any:
+        """Return where metadata go, for scikit-learn's metadata routing."""
+        mapping = MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score")
+        return super().get_metadata_routing().add(scorer=self._get_scorer(), method_mapping=mapping)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, **score_params: Any) -> float:
+        """Return the score by ``scoring``; ``score_params`` go to the scorer, with scikit-learn's metadata routing."""
+        return self._score(X, y, sample_weight, score_params)
+
+    def _score(self, X: Any, y: Any, sample_weight: Any, score_params: dict[str, Any], offset: Any = None) -> float:
+        _raise_for_params(score_params, self, "score")
+        known = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if _routing_enabled():
+            known = dict(process_routing(self, "score", **known, **score_params).scorer.score)
+        model: Any = self
+        if is_outside(X) or offset is not None:  # the predictors are the features then
+            z = to_numpy(self._linear_predictor(X, offset, "score"))
+            X = z.reshape(len(z), -1)
+            y, known = to_numpy(y), {name: to_numpy(given) for name, given in known.items()}
+            model = self._stand_in(np.eye(X.shape[1]), np.zeros(X.shape[1]))
+        return float(self._get_scorer()(model, X, y, **known))
+
+    @property
+    def _measure(self) -> str:  # type: ignore[override]
+        return str(getattr(self.scoring, "__name__", self.scoring or "accuracy"))
+
+
+@estimator
+class LogisticRegressionCV(ClassifierCV, LogisticRegression):
     r"""Logistic regression with C and l1_ratio chosen by cross-validation.
 
     ``class_weight="balanced"`` looks at all samples, not at those of a fold.  A fold may lack a class.  With an
@@ -373,36 +500,20 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
     ((3, 1, 5), True)
     """
 
-    Cs: Any = 10
     l1_ratios: Any = (0.0,)
     penalty: str = "deprecated"
-    scoring: Any = None
     verbose: int = 0
     refit: bool = True
     intercept_scaling: float = 1.0
     use_legacy_attributes: bool = False
-    C: ClassVar[float] = 1.0  # type: ignore[misc]
     l1_ratio: ClassVar[float] = 0.0  # type: ignore[misc]
-    warm_start: ClassVar[bool] = False  # type: ignore[misc]
 
-    #: Weights of ``score`` are for the scorer: one that takes none is an error.
-    __metadata_request__score = {"sample_weight": UNUSED}  # noqa: RUF012
-    _is_classification: ClassVar[bool] = True
-    _strength = "C"
-    _keeps_float32: ClassVar[bool] = False
+    _plain = LogisticRegression
     _own: ClassVar[dict[str, Parameter]] = {
-        "max_iter": Parameter([NON_NEGATIVE_COUNT], "int", "Most iterations of the solver."),
-        "Cs": Parameter(
-            [COUNT, "array-like"], "int or list of floats",
-            "How many between 1e-4 and 1e4, or which.",
-        ),
         "l1_ratios": Parameter(["array-like", None], "list of floats", "Shares of the L1 penalty; the best is chosen."),
         "penalty": Parameter(
             [StrOptions({"l1", "l2", "elasticnet", "deprecated"})], '{"l1", "l2", "elasticnet"}',
             'The older way to choose: "l1" is l1_ratios=(1,), "l2" is l1_ratios=(0,).',
-        ),
-        "scoring": Parameter(
-            [StrOptions(set(get_scorer_names())), callable, None], "str or callable", "Accuracy for None."
         ),
         "refit": Parameter(
             ["boolean"], "bool", "Fit all samples with the best; otherwise the folds' best coefficients are averaged."
@@ -410,12 +521,6 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         "use_legacy_attributes": Parameter(
             ["boolean"], "bool", "Only False, scikit-learn's coming default: the attributes are arrays."
         ),
-        "choose": Parameter(
-            [StrOptions({"best", "1se"})], '{"best", "1se"}',
-            "The C of the last fit: the one with the best mean score, or the smallest within one standard error of it "
-            "(glmnet's lambda.1se), which gives a simpler model.",
-        ),
-        "verbose": without_effect("verbose"),
     }  # fmt: skip
 
     @fit_method
@@ -429,23 +534,13 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         if self.choose == "1se" and not self.refit:
             raise ValueError("choose must be 'best' where refit=False: there the folds' own best ones are averaged")
         data = self._read(X, y, sample_weight, offset)
-        self.Cs_, self.l1_ratios_ = as_Cs(self.Cs), np.array(self._ratios())
-        known = {} if data.weight is None else {"sample_weight": data.weight}
-        if _routing_enabled():
-            known = dict(process_routing(self, "fit", **known, **params).scorer.score)
-        self._score_params = known
-        self._factors = None
-        if self.class_weight is not None:
-            self._factors = class_factors(self.class_weight, self.classes_, data.y, data.weight)
+        self.l1_ratios_ = np.array(self._ratios())
+        self._factors = super()._class_factors(data)
         try:
-            labels, grid = self.classes_[data.y], strengths(self.Cs_)
-            self._cross_validate(data, labels, params, self.l1_ratios_.tolist(), lambda problem, ratio: grid)
+            self._choose_C(data, params, self.l1_ratios_.tolist())
         finally:
-            del self._score_params, self._factors
+            del self._factors
         return self
-
-    def _units(self, total: float) -> tuple[float, float]:
-        return 1.0, 1.0
 
     def _settings(self) -> Settings:
         """Return the settings of the last fit: more precise than the folds' by a Newton step or two."""
@@ -456,22 +551,25 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
             return as_ratios(self.l1_ratios, "l1_ratios")
         return as_ratios([] if self.penalty == "elasticnet" else as_ratio(self.penalty, None), "l1_ratios")
 
-    def _balanced(self, data: Training) -> Training:
-        """Return the data with weights times the factors that the classes have in all samples."""
-        return data if self._factors is None else data._replace(weight=times(self._factors, data.weight))
+    def _class_factors(self, data: Training) -> Array | None:
+        """Return the factors that the classes have in all samples."""
+        return self._factors
 
-    def _follow(self, train: Training, problem: Any, grid: Array) -> Followed:
+    def _follow(
+        self, data: Training, problem: Any, strengths: Array, settings: Settings, x0: Array | None = None
+    ) -> Followed:
         """Fit a fold; a class that it lacks has coefficients of 0 and an intercept far below the others'."""
-        weight: Any = train.weight
-        present, count = np.unique(train.y[weight > 0.0]), len(self.classes_)
+        weight: Any = self._balanced(data).weight
+        present, count = np.unique(data.y[weight > 0.0]), len(self.classes_)
         if present.size == count or not self.fit_intercept:
-            return super()._follow(train, problem, grid)
-        coefs, constants = np.zeros((train.X.shape[1], count, grid.size)), np.zeros((count, grid.size))
-        zero = np.zeros(grid.size)
+            return super()._follow(data, problem, strengths, settings, x0)
+        coefs, constants = np.zeros((data.X.shape[1], count, strengths.size)), np.zeros((count, strengths.size))
+        zero = np.zeros(strengths.size)
         found = Followed(coefs, constants, zero, zero.astype(int), 0.0, Status.CONVERGED)
         if present.size > 1:
-            codes = np.searchsorted(present, train.y).clip(max=present.size - 1)  # others have weight 0
-            found = super()._follow(train, state_problem(train.X, codes, "softmax", problem.penalty, weight), grid)
+            codes = np.searchsorted(present, data.y).clip(max=present.size - 1)  # others have weight 0
+            others = state_problem(data.X, codes, "softmax", problem.penalty, weight)
+            found = super()._follow(data, others, strengths, settings)
             coefs[:, present], constants[present] = found.coefs, found.intercepts
         absent = np.setdiff1d(np.arange(count), present)
         constants[absent] = constants[present].min(axis=0) - 100.0  # log-odds: its probability is 1e-44
@@ -479,32 +577,11 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
             coefs, constants = coefs[:, 1], constants[1] - constants[0]
         return found._replace(coefs=coefs, intercepts=constants)
 
-    # ---- the choice
-
-    def _keep_choice(self, paths: list[FoldPath], grids: list[Array], errors: Array, ratio: int, row: int) -> float:
-        scores = -errors
-        self.scores_ = scores.transpose(2, 0, 1)
-        simplest = simplest_within_one_error(errors[ratio], row)
-        self.C_best_, self.C_1se_ = float(self.Cs_[row]), float(self.Cs_[simplest])
-        chosen = simplest if self.choose == "1se" else row
-        self.C_, self.l1_ratio_ = float(self.Cs_[chosen]), float(self.l1_ratios_[ratio])
-        fits = [one.coefs.toarray().reshape(self.n_features_in_, -1, self.Cs_.size).transpose(2, 1, 0) for one in paths]
-        if self.fit_intercept:
-            pairs = zip(fits, paths, strict=True)
-            fits = [np.concatenate([fit, one.constants.T[:, :, None]], axis=2) for fit, one in pairs]
-        self.coefs_paths_ = np.reshape(fits, (*self.scores_.shape, *fits[0].shape[1:]))
-        self.n_iter_ = np.reshape([np.maximum(1, one.n_iters) for one in paths], self.scores_.shape).astype(np.int32)
-        shown = self.coefs_paths_[:, ratio].mean(axis=0)[..., : self.n_features_in_]
-        self._curve = (self.Cs_, scores[ratio], sparse.csc_matrix(shown.reshape(self.Cs_.size, -1).T))
-        return float(grids[ratio][chosen])
-
     def _fit_last(self, data: Training, problem: Any, strength: float) -> None:
-        counts = self.n_iter_
         if self.refit:
             super()._fit_last(data, problem, strength)
         else:
             self._average_folds()
-        self.n_iter_ = counts
 
     def _average_folds(self) -> None:
         """Keep coefficients, C and l1_ratio as the mean of each fold's best."""
@@ -516,73 +593,37 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         self.intercept_ = mean[:, -1] if self.fit_intercept else np.zeros(len(mean))
         self.C_, self.l1_ratio_ = float(self.Cs_[rows].mean()), float(np.mean(self.l1_ratios_[ratios]))
 
-    # ---- scores
-
-    def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
-        """Return the score of each C, less than 0, for the samples that a fold leaves out."""
-        X, labels, offset = data.X, self.classes_[data.y[fold.test]], data.offset
-        chosen = {name: np.asarray(values)[fold.test] for name, values in self._score_params.items()}
-        rows = X.rows(fold.test) if X.is_local and offset is None else None
-        predict = X.predictor(fold.test, np.flatnonzero(coefs.any(axis=(1, 2)))) if rows is None else None
-        scorer, scores = self._fold_scorer(), []
-        for k in range(coefs.shape[2]):
-            if predict is None:
-                model, features = self._stand_in(coefs[:, :, k].T, constants[:, k]), rows
-            else:
-                features = predict(coefs[:, :, k]) + (0.0 if offset is None else offset[fold.test, None])
-                model = self._stand_in(np.eye(features.shape[1]), constants[:, k])
-            scores.append(as_score(scorer(model, features, labels, **chosen)))
-        return -np.array(scores)
-
-    def _stand_in(self, coef: Array, constants: Array) -> LogisticRegression:
-        """Return a model with these coefficients; its features may be linear predictors, and ``coef`` ones."""
-        model = LogisticRegression()
-        model.coef_, model.intercept_, model.classes_, model.n_features_in_ = (
-            coef,
-            constants,
-            self.classes_,
-            len(coef.T),
-        )
-        return model
-
-    def _get_scorer(self) -> Any:
-        return get_scorer(self.scoring or "accuracy")
-
-    def _fold_scorer(self) -> Callable[..., Any]:
-        """Return the scorer; one that takes ``labels`` gets all classes, of which a fold may lack some."""
-        scorer = self._get_scorer()
-        function = getattr(scorer, "_score_func", None)
-        names = inspect.signature(function).parameters if function is not None else {}
-        if "labels" not in names or "labels" in scorer._kwargs:
-            return scorer  # type: ignore[no-any-return]
-        own = {"labels": self.classes_, **scorer._kwargs}
-        if "pos_label" in names and len(self.classes_) == 2:
-            own.setdefault("pos_label", self.classes_[1])
-        how = {"greater_is_better": scorer._sign == 1, "response_method": scorer._response_method}
-        return make_scorer(function, **how, **own)  # type: ignore[no-any-return]
-
-    def get_metadata_routing(self) -> Any:
-        """Return where metadata go, for scikit-learn's metadata routing."""
-        mapping = MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score")
-        return super().get_metadata_routing().add(scorer=self._get_scorer(), method_mapping=mapping)
-
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, **score_params: Any) -> float:
         """Return the score by ``scoring``; ``score_params`` go to the scorer, with scikit-learn's metadata routing."""
-        _raise_for_params(score_params, self, "score")
-        known = {} if sample_weight is None else {"sample_weight": sample_weight}
-        if _routing_enabled():
-            known = dict(process_routing(self, "score", **known, **score_params).scorer.score)
-        model: Any = self
-        if is_outside(X) or offset is not None:  # the predictors are the features then
-            z = to_numpy(self.decision_function(X, offset=offset))
-            X = z.reshape(len(z), -1)
-            y, known = to_numpy(y), {name: to_numpy(given) for name, given in known.items()}
-            model = self._stand_in(np.eye(X.shape[1]), np.zeros(X.shape[1]))
-        return float(self._get_scorer()(model, X, y, **known))
+        return self._score(X, y, sample_weight, score_params, offset)
 
-    @property
-    def _measure(self) -> str:  # type: ignore[override]
-        return str(getattr(self.scoring, "__name__", self.scoring or "accuracy"))
+
+@estimator
+class LinearSVCCV(ClassifierCV, LinearSVC):
+    r"""Linear support vector classification with C chosen by cross-validation.
+
+    Attributes
+    ----------
+    C_, C_best_, C_1se_, Cs_, scores_, coefs_paths_, n_iter_ : as in ``LogisticRegressionCV``, for one l1_ratio
+    classes_, coef_, intercept_, certificate_, n_features_in_, feature_names_in_ : as in ``LinearSVC``
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ascd import LinearSVCCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVCCV(Cs=[1e-3, 1.0], cv=3).fit(X, y)
+    >>> model.C_, model.scores_.shape
+    (1.0, (3, 1, 2))
+    """
+
+    _plain = LinearSVC
+
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Choose C by cross-validation and fit all samples with it."""
+        self._choose_C(self._read(X, y, sample_weight), params, [1.0])
+        return self
 
 
 def as_score(score: Any) -> float:

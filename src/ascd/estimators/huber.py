@@ -32,8 +32,17 @@ from sklearn.utils._param_validation import Interval
 from ascd._core.checks import Array
 from ascd.estimators._base import LinearRegressor, as_threads
 from ascd.estimators._data import Training, fit_method
-from ascd.estimators._parameters import NON_NEGATIVE_COUNT, Parameter, estimator
-from ascd.estimators._solving import FINEST, Settings, frames_to_the_user, solve_problem, state_problem
+from ascd.estimators._parameters import Parameter, estimator
+from ascd.estimators._solving import (
+    FINEST,
+    Followed,
+    Settings,
+    followed,
+    frames_to_the_user,
+    one_by_one,
+    solve_problem,
+    state_problem,
+)
 from ascd.matrix.base import DataGone
 from ascd.matrix.columns import UNIT
 from ascd.problem.losses import Huber
@@ -103,8 +112,7 @@ class HuberRegressor(LinearRegressor):
             [Interval(Real, 1.0, None, closed="left")],
             "float, at least 1",
             "Residuals beyond epsilon·σ count linearly.",
-        ),
-        "max_iter": Parameter([NON_NEGATIVE_COUNT], "int", "Most iterations of the solver for each scale tried."),
+        )
     }
 
     @fit_method
@@ -117,6 +125,9 @@ class HuberRegressor(LinearRegressor):
         self._keep(self._fit_scale(data, base, self.alpha, self._settings(), start), 1.0)
         return self
 
+    def _units(self, total: float) -> tuple[float, float]:
+        return 1.0, 1.0
+
     def _state(self, data: Training, penalty: Any) -> Any:
         """Return the problem for the scale 1."""
         loss = Huber(float(self.epsilon))  # True is 1, as in scikit-learn
@@ -124,7 +135,7 @@ class HuberRegressor(LinearRegressor):
 
     def _fit_scale(self, data: Training, base: Problem, alpha: float, settings: Settings, start: Any) -> ScaledFit:
         """Fit with the penalty alpha·‖w‖² from coefficients, intercept and scale; ``base`` is for the scale 1."""
-        epsilon, scale = float(self.epsilon), self._scale(data.X, data.weight) if self.standardize else None
+        epsilon, scale = float(self.epsilon), self._scale(data)
 
         def problem_at(sigma: float) -> Problem:
             penalty = self._penalty(alpha * sigma, 0.0, data.X.shape[1], scale)
@@ -135,6 +146,15 @@ class HuberRegressor(LinearRegressor):
             return solve_problem(problem, how, intercept=self.fit_intercept, x0=x0, intercept0=intercept0)
 
         return fit_with_scale(problem_at, solve_at, epsilon, self.fit_intercept, settings.tol, start)
+
+    def _follow(
+        self, data: Training, problem: Any, strengths: Array, settings: Settings, x0: Array | None = None
+    ) -> Followed:
+        def fit(alpha: float, before: Any) -> ScaledFit:
+            start = (x0, None, None) if before is None else (before.x, before.intercept, before.scale)
+            return self._fit_scale(data, problem, alpha, settings, start)
+
+        return followed(lambda: one_by_one(fit, strengths, settings.tol), len(strengths))
 
     def _keep(self, solution: Any, unit: float = 1.0) -> None:
         self.scale_, self.outliers_ = solution.scale, np.abs(solution.residuals) > self.epsilon * solution.scale

@@ -39,8 +39,8 @@ from ascd._core.checks import Array, as_finite_vector
 from ascd._core.threads import blas_threads
 from ascd._core.timing import Stopwatch
 from ascd.estimators._base import LinearRegressor, MultiOutputMixin
-from ascd.estimators._data import EPS, fit_method
-from ascd.estimators._parameters import COUNT, NON_NEGATIVE, Parameter, estimator
+from ascd.estimators._data import EPS, Training, fit_method
+from ascd.estimators._parameters import NON_NEGATIVE, Parameter, estimator
 from ascd.estimators._solving import Settings, frames_to_the_user, in_float32, solve_in_turn, solve_problem
 from ascd.estimators.paths import enet_path
 from ascd.problem.penalties import L1L2
@@ -50,8 +50,6 @@ from ascd.solver import solve
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-MAX_ITER = Parameter([COUNT, None], "int", "Most iterations of the solver, 1000 for None.")
 
 
 class LeastSquares(MultiOutputMixin, LinearRegressor):
@@ -69,7 +67,7 @@ class LeastSquares(MultiOutputMixin, LinearRegressor):
         targets = data.y.reshape(data.X.shape[0], -1)
         n_features, n_targets = data.X.shape[1], targets.shape[1]
         factor, unit = self._units(data.total)
-        scale = self._scale(data.X, data.weight) if self.standardize else None
+        scale = self._scale(data)
         problems: list[Any] = []
         for k, alpha in enumerate(self._alphas(n_targets)):
             penalty = self._penalty(alpha * factor, self.l1_ratio, n_features, scale)
@@ -77,20 +75,25 @@ class LeastSquares(MultiOutputMixin, LinearRegressor):
                 problems.append(self._state(data._replace(y=targets[:, 0]), penalty))
             else:
                 problems.append(problems[0].replace(b=targets[:, k], penalty=penalty))
-        settings = self._settings()
-        if settings.is_auto and isinstance(penalty, L1L2) and penalty.l1 == 0.0 and data.X.is_local:
-            solutions = solve_smooth(problems, data.X.matrix, settings, intercept=self.fit_intercept)
-        else:
-            coefs: Any = None
-            if self.warm_start:
-                coefs, constants = self._start(n_targets, n_features)
-            solvers: list[Any] = []
-            for k, problem in enumerate(problems):
-                start: Any = {} if coefs is None else {"x0": coefs[k], "intercept0": constants[k]}
-                solvers.append(partial(solve_problem, problem, intercept=self.fit_intercept, **start))
-            solutions = solve_in_turn(solvers, settings)
-        self._keep_targets(solutions, unit, single=data.y.ndim == 1)
+        self._keep_targets(self._solve_targets(data, problems), unit, single=data.y.ndim == 1)
         return self
+
+    def _solve_targets(self, data: Training, problems: list[Any]) -> list[Any]:
+        """Solve a problem for each target, which differ in targets and alpha alone."""
+        settings, penalty = self._settings(), problems[0].penalty
+        if settings.is_auto and isinstance(penalty, L1L2) and penalty.l1 == 0.0 and data.X.is_local:
+            return solve_smooth(problems, data.X.matrix, settings, intercept=self.fit_intercept)
+        coefs: Any = None
+        if self.warm_start:
+            coefs, constants = self._start(len(problems), data.X.shape[1])
+        solvers: list[Any] = []
+        for k, problem in enumerate(problems):
+            start: Any = {} if coefs is None else {"x0": coefs[k], "intercept0": constants[k]}
+            solvers.append(partial(solve_problem, problem, intercept=self.fit_intercept, **start))
+        return solve_in_turn(solvers, settings)
+
+    def _fit_problem(self, data: Training, problem: Any, unit: float) -> None:
+        self._keep_targets(self._solve_targets(data, [problem]), unit, single=True)
 
     def _checks(self, y: Any) -> dict[str, Any]:
         return {"y_numeric": True, "multi_output": getattr(y, "ndim", 2) != 1}  # one target is read faster
@@ -147,7 +150,6 @@ class ElasticNet(LeastSquares):
     standardize: bool = False
 
     path = staticmethod(enet_path)
-    _own: ClassVar[dict[str, Parameter]] = {"max_iter": MAX_ITER}
 
     def _alphas(self, n_targets: int) -> list[float]:
         if self.alpha == 0.0:
@@ -208,10 +210,9 @@ class Ridge(LeastSquares):
     standardize: bool = False
 
     _own: ClassVar[dict[str, Parameter]] = {
-        "max_iter": MAX_ITER,
         "alpha": Parameter(
             [NON_NEGATIVE, "array-like"], "float or array of shape (n_targets,)", "Strength of the penalty."
-        ),
+        )
     }
 
     @property

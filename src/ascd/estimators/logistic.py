@@ -33,7 +33,7 @@ from ascd.estimators._data import (
     put_beside,
     to_numpy,
 )
-from ascd.estimators._parameters import NON_NEGATIVE_COUNT, UNIT_INTERVAL, Parameter, estimator
+from ascd.estimators._parameters import UNIT_INTERVAL, Parameter, estimator
 from ascd.estimators._solving import state_problem
 from ascd.estimators.block_models import row_factors
 from ascd.estimators.paths import as_ratio
@@ -147,7 +147,6 @@ class LogisticRegression(LogOdds):
             "decides.",
         ),
         "l1_ratio": Parameter([UNIT_INTERVAL, None], "float in [0, 1]", "Share of the L1 penalty."),
-        "max_iter": Parameter([NON_NEGATIVE_COUNT], "int", "Most iterations of the solver."),
         "grouped": Parameter(
             ["boolean"], "bool",
             "With three and more classes the L1 part is l1_ratio·Σ_j ‖w_j‖ over the features' coefficients of all "
@@ -158,12 +157,12 @@ class LogisticRegression(LogOdds):
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Self:
         """Fit the model."""
-        data = self._read(X, y, sample_weight, offset)
-        scale = self._scale(data.X, data.weight) if self.standardize else None
         strength = 0.0 if self.penalty is None or math.isinf(self.C) else 1.0 / self.C
-        penalty = self._penalty(strength, as_ratio(self.penalty, self.l1_ratio), data.X.shape[1], scale)
-        self._keep(self._solve(self._state(self._balanced(data), penalty)))
+        self._fit_one(self._read(X, y, sample_weight, offset), strength, as_ratio(self.penalty, self.l1_ratio))
         return self
+
+    def _units(self, total: float) -> tuple[float, float]:
+        return 1.0, 1.0
 
     def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:
         data = super()._read(X, y, sample_weight, offset)
@@ -171,12 +170,15 @@ class LogisticRegression(LogOdds):
             raise ValueError(f"offset must be None unless there are two classes; there are {len(self.classes_)}")
         return data
 
-    def _balanced(self, data: Training) -> Training:
-        """Return the data with weights times the factors of the classes."""
+    def _class_factors(self, data: Training) -> Array | None:
+        """Return the factor of each sample's class, None where all are 1."""
         if self.class_weight is None:
-            return data
-        factors = class_factors(self.class_weight, self.classes_, data.y, data.weight)
-        return data._replace(weight=times(factors, data.weight))
+            return None
+        return class_factors(self.class_weight, self.classes_, data.y, data.weight)
+
+    def _balanced(self, data: Training) -> Training:
+        factors = self._class_factors(data)
+        return data if factors is None else data._replace(weight=times(factors, data.weight))
 
     def _state(self, data: Training, penalty: Any) -> Any:
         if len(self.classes_) > 2:

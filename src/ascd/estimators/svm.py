@@ -11,10 +11,10 @@ penalty.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -22,10 +22,21 @@ from sklearn.utils._param_validation import StrOptions
 from ascd._core.checks import Array, as_parameter
 from ascd._core.threads import quiet
 from ascd._core.timing import Stopwatch
-from ascd.estimators._base import LinearClassifier, as_bounds, class_factors, elastic_net, times
-from ascd.estimators._data import InMemory, fit_method
-from ascd.estimators._parameters import NON_NEGATIVE_COUNT, POSITIVE, Parameter, estimator
-from ascd.estimators._solving import FINEST, Settings, added, changed, solve_in_turn, solve_problem, state_problem
+from ascd.estimators._base import LinearClassifier, as_bounds, certificate_of, class_factors, elastic_net, times
+from ascd.estimators._data import InMemory, Training, fit_method
+from ascd.estimators._parameters import POSITIVE, Parameter, estimator
+from ascd.estimators._solving import (
+    FINEST,
+    Followed,
+    Settings,
+    added,
+    changed,
+    followed,
+    one_by_one,
+    solve_in_turn,
+    solve_problem,
+    state_problem,
+)
 from ascd.problem.problem import Problem
 from ascd.problem.tuning import BEYOND_BOUNDS, FAR, SMALLEST_SQUARE
 from ascd.results.solution import Solution, Status
@@ -85,7 +96,6 @@ class LinearSVC(LinearClassifier):
             "fewer samples than features; the hinge has the dual only, L1 and penalty weights of 0 the primal only.",
         ),
         "C": Parameter([POSITIVE], "float", "Factor of the losses."),
-        "max_iter": Parameter([NON_NEGATIVE_COUNT], "int", "Most iterations of the solver."),
         "multi_class": Parameter([StrOptions({"ovr"})], '{"ovr"}'),
         "intercept_scaling": Parameter(
             [POSITIVE], "float",
@@ -113,17 +123,56 @@ class LinearSVC(LinearClassifier):
         CSC for the primal.
         """
         data = self._read(X, y, sample_weight)
-        is_dual = self._is_dual(data.X.shape[0] < data.X.shape[1] and data.X.is_local)
-        X, weights = data.X.by_samples() if is_dual else data.X.by_features(), self._class_weights(data.y, data.weight)
+        self._fit_problem(data, self._problems(data)[0]._replace(C=self.C), 1.0)
+        return self
+
+    def _units(self, total: float) -> tuple[float, float]:
+        return 1.0, 1.0
+
+    def _problems(self, data: Training, ratios: Sequence[float] = (1.0,), strength: float = 1.0) -> list[Any]:
+        """Return the problems of all classes, for C = 1/strength."""
+        X = data.X
+        is_dual = self._is_dual(X.shape[0] < X.shape[1] and X.is_local)
         restrictions = self._restrictions(X.shape[1])
-        totals = [float(X.shape[0] if one is None else one.sum()) for one in weights]
-        self._check_range(totals, X.shape[0], is_dual)
+        X = X.by_samples() if is_dual else X.by_features()
         if self.fit_intercept:
             X = X.with_constant(self.intercept_scaling)
         targets = [np.where(data.y == k, 1.0, -1.0) for k in self._positives()]
-        fit = self._fit_dual if is_dual else self._fit_primal
-        self._keep(fit(X, targets, weights, *restrictions))
-        return self
+        factors = self._class_weights(data.y, data.weight)
+        return [Machines(X, targets, factors, data.weight, *restrictions, is_dual, 1.0 / strength)]
+
+    def _reweighed(self, data: Training, problem: Machines, ratio: float) -> Machines:
+        return problem._replace(sample_weight=data.weight)
+
+    def _scaled(self, problem: Machines, factor: float) -> Machines:
+        return problem._replace(C=problem.C / factor)
+
+    def _solve_classes(self, machines: Machines, settings: Settings) -> list[Solution]:
+        """Solve the problem of each class."""
+        self._check_range(machines)
+        return (self._solve_dual if machines.is_dual else self._solve_primal)(machines, settings)
+
+    def _fit_problem(self, data: Training, problem: Machines, unit: float) -> None:
+        solutions = self._solve_classes(problem, self._settings())
+        self.n_iter_: Any = max(self._count(solution) for solution in solutions)
+        self._keep_model(*self._as_model(solutions), solutions, unit)
+
+    def _follow(
+        self, data: Training, problem: Machines, strengths: Array, settings: Settings, x0: Array | None = None
+    ) -> Followed:
+        """Fit for each C = 1/strength; all classes are one solution, whose intercepts are in the user's units."""
+
+        def fit(strength: float, before: Any) -> Solution:
+            solutions = self._solve_classes(self._scaled(problem, strength), settings)
+            whole = certificate_of(solutions, settings.tol, 1.0)
+            coefs, constants = self._as_model(solutions)
+            zero = sum(one.zero_objective for one in solutions)
+            return Solution(
+                coefs.T, whole.objective, whole.status, whole.n_iter, whole.gap, zero_objective=zero,
+                intercept=constants * np.ones(len(coefs)),
+            )  # fmt: skip
+
+        return followed(lambda: one_by_one(fit, strengths, settings.tol), len(strengths))
 
     def _checks(self, y: Any) -> dict[str, Any]:
         return {"order": None, "dtype": np.float64, "accept_sparse": ["csr", "csc"]}
@@ -132,27 +181,28 @@ class LinearSVC(LinearClassifier):
         """Return the class that each problem sets against the rest: the second of two, or each of more."""
         return range(1 if len(self.classes_) == 2 else 0, len(self.classes_))
 
-    def _check_range(self, totals: list[float], n_samples: int, is_dual: bool) -> None:
+    def _check_range(self, machines: Machines) -> None:
         """Raise a ValueError where float64 cannot hold what C or the constant feature make of the data."""
+        n_samples, is_dual, C = machines.X.shape[0], machines.is_dual, machines.C
+        totals = [float(n_samples if one is None else one.sum()) for one in machines.weights]
         largest = sys.float_info.max
         least, most = (0.0, BEYOND_BOUNDS) if self.loss == "hinge" else (SMALLEST_SQUARE, FAR if is_dual else largest)
-        if self.C * min(totals) < least or self.C * max(totals) > 0.5 * most:
+        if C * min(totals) < least or C * max(totals) > 0.5 * most:
             raise ValueError(
                 f"C times the sum of sample_weight must be between {least:g} and {0.5 * most:g}, for float64; "
-                f"got C={self.C!r}"
+                f"got C={C!r}"
             )
         least, size = 0.0 if is_dual else SMALLEST_SQUARE, float(self.intercept_scaling)
         if self.fit_intercept and not least <= size * size * n_samples < largest:
             raise ValueError(f"intercept_scaling must have a square within float64's range; got {size!r}")
 
     def _class_weights(self, codes: Array, weight: Array | None) -> list[Any]:
-        """Return the weights of the samples in each problem, as in liblinear: of several classes, the rest has 1."""
+        """Return the factors of the samples in each problem, as in liblinear: of several classes, the rest has 1."""
         problems = self._positives()
         if self.class_weight is None:
-            return [weight] * len(problems)
+            return [None] * len(problems)
         each = class_factors(self.class_weight, self.classes_, codes, weight)
-        factors = [each] if len(problems) == 1 else [np.where(codes == k, each, 1.0) for k in problems]
-        return [times(one, weight) for one in factors]
+        return [each] if len(problems) == 1 else [np.where(codes == k, each, 1.0) for k in problems]
 
     def _is_dual(self, is_wide: bool) -> bool:
         """Return True for the dual: L1 and coefficients without a penalty have none; the hinge has nothing else."""
@@ -194,47 +244,64 @@ class LinearSVC(LinearClassifier):
             bounds = tuple(np.append(side, [end] * free) for side, end in zip(sides, (-np.inf, np.inf), strict=True))
         return weights, bounds
 
-    def _fit_primal(
-        self, X: Any, targets: list[Array], sample_weights: list[Any], weights: Any, bounds: Any
-    ) -> list[Any]:
-        strengths = [np.full(X.shape[0], self.C) if one is None else self.C * one for one in sample_weights]
-        share = 1.0 if self.penalty == "l1" else 0.0
-        penalty = elastic_net(share, 1.0 - share, X.shape[1], weights=weights, bounds=bounds)
-        threads = self._settings().n_jobs
-        problem = state_problem(X, targets[0], "squared_hinge", penalty, strengths[0], n_jobs=threads)
-        problems = [problem]
-        for target, strength, one in zip(targets[1:], strengths[1:], sample_weights[1:], strict=True):
-            other = {} if one is sample_weights[0] else {"sample_weight": strength}
-            problems.append(changed(problem, b=target, **other))
-        return solve_in_turn((partial(solve_problem, one, intercept=False) for one in problems), self._settings())
+    def _solve_primal(self, machines: Machines, settings: Settings) -> list[Solution]:
+        X, C, share = machines.X, machines.C, 1.0 if self.penalty == "l1" else 0.0
+        how = {"weights": machines.penalty_weights, "bounds": machines.bounds}
+        penalty = elastic_net(share, 1.0 - share, X.shape[1], **how)
+        strengths = [np.full(X.shape[0], C) if one is None else C * one for one in machines.weights]
+        first = state_problem(X, machines.targets[0], "squared_hinge", penalty, strengths[0], n_jobs=settings.n_jobs)
+        problems = [first]
+        for target, strength in zip(machines.targets[1:], strengths[1:], strict=True):
+            other = {} if self.class_weight is None else {"sample_weight": strength}
+            problems.append(changed(first, b=target, **other))
+        return solve_in_turn((partial(solve_problem, one, intercept=False) for one in problems), settings)
 
-    def _fit_dual(
-        self, X: Any, targets: list[Array], sample_weights: list[Any], weights: Any, bounds: Any
-    ) -> list[Any]:
-        pairs = list(zip(targets, sample_weights, strict=True))
-        boxes = [signed_box(target, self.C, self.loss, weight) for target, weight in pairs]
+    def _solve_dual(self, machines: Machines, settings: Settings) -> list[Solution]:
+        X, C, weights, bounds = machines.X, machines.C, machines.penalty_weights, machines.bounds
+        pairs = list(zip(machines.targets, machines.weights, strict=True))
+        boxes = [signed_box(target, C, self.loss, weight) for target, weight in pairs]
         loss: Any = "squared"
         numbers, scale = np.zeros(X.shape[1]), None if weights is None else 1.0 / weights
         if bounds is not None:
             sides = bounds if weights is None else [weights * side for side in bounds]
             loss, numbers = Clipped(*sides), np.arange(X.shape[1], dtype=np.float64)
-        samples, threads = InMemory(X.matrix.T), self._settings().n_jobs
-        problem = state_problem(samples, numbers, loss, boxes[0], scale, n_jobs=threads)
+        problem = state_problem(InMemory(X.matrix.T), numbers, loss, boxes[0], scale, n_jobs=settings.n_jobs)
         problems = [problem, *(problem.replace(penalty=box) for box in boxes[1:])]
-        totals = [self.C * (X.shape[0] if weight is None else float(weight.sum())) for weight in sample_weights]
+        totals = [C * (X.shape[0] if weight is None else float(weight.sum())) for _, weight in pairs]
         solvers = (partial(solve_dual, *pair) for pair in zip(problems, totals, strict=True))
-        solutions = solve_in_turn(solvers, self._settings())
+        solutions = solve_in_turn(solvers, settings)
         if bounds is None or weights is None:
             return solutions
         # ω·(bound)/ω may be beyond the bound by its last digit, which the certificate counts as it does all of w
         return [replace(solution, x=np.clip(solution.x, *bounds)) for solution in solutions]
 
-    def _keep(self, solutions: list[Any]) -> None:
+    def _as_model(self, solutions: list[Solution]) -> tuple[Array, Any]:
+        """Return coefficients, one row a problem, and intercepts in the user's units."""
         weights = np.stack([solution.x for solution in solutions])
-        self.n_iter_ = max(self._count(solution) for solution in solutions)
-        coef = weights[:, :-1].copy() if self.fit_intercept else weights
-        intercept: Any = self.intercept_scaling * weights[:, -1] if self.fit_intercept else 0.0
-        self._keep_model(coef, intercept, solutions, 1.0)
+        if not self.fit_intercept:
+            return weights, 0.0
+        return weights[:, :-1].copy(), self.intercept_scaling * weights[:, -1]
+
+
+class Machines(NamedTuple):
+    """What the problems of all classes share: data in the layout that is read, with the constant feature, and ±1.
+
+    ``factors`` are those of the classes, for each problem; a fold has other ``sample_weight``.
+    """
+
+    X: Any
+    targets: list[Array]
+    factors: list[Any]
+    sample_weight: Array | None
+    penalty_weights: Any
+    bounds: Any
+    is_dual: bool
+    C: float
+
+    @property
+    def weights(self) -> list[Any]:
+        """The weights of the samples in each problem, None where all are 1."""
+        return [self.sample_weight if one is None else times(one, self.sample_weight) for one in self.factors]
 
 
 # ---- the dual
