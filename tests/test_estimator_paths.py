@@ -96,10 +96,8 @@ def test_logistic_path_weighs_classes_and_takes_penalties_by_name():
 def test_fits_that_miss_the_tolerance_are_told():
     wide = np.random.default_rng(0).standard_normal((60, 150))
     limits = {"max_iter": 1, "tol": 1e-13}
-    with pytest.warns(
-        ConvergenceWarning, match=r"lasso_path: \d of 3 fits stopped early \(iteration limit\)"
-    ) as caught:
+    with pytest.warns(ConvergenceWarning, match=r"Lasso: \d of 3 fits stopped early \(iteration limit\)") as caught:
         ascd.lasso_path(wide, wide[:, :20] @ np.ones(20), alphas=3, **limits)
     assert caught[0].filename == __file__
-    with pytest.warns(ConvergenceWarning, match=r"logistic_path: \d of 2 fits stopped early"):
+    with pytest.warns(ConvergenceWarning, match=r"LogisticRegression: \d of 2 fits stopped early"):
         ascd.logistic_path(wide, LABELS, Cs=[1.0, 10.0], **limits)

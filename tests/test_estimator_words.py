@@ -28,12 +28,27 @@ WRONG = {
     "l1_ratios": (lambda: ascd.LogisticRegressionCV(l1_ratios=[NAN]).fit(X, LABELS), "l1_ratios must be finite"),
     "Cs, nan": (lambda: ascd.LogisticRegressionCV(Cs=[NAN, 1.0]).fit(X, LABELS), "Cs must be positive"),
     "Cs, tiny": (lambda: ascd.logistic_path(X, LABELS, Cs=[1e-310]), "Cs must be positive, with 1/C finite"),
-    "penalty": (lambda: ascd.logistic_path(X, LABELS, penalty="l7"), "unknown penalty 'l7'. Did you mean 'l"),
-    "no penalty": (lambda: ascd.logistic_path(X, LABELS, penalty=None), "unknown penalty None"),
-    "class_weight": (lambda: ascd.logistic_path(X, LABELS, class_weight="x"), "class_weight must be a dict"),
-    "intercept": (lambda: ascd.logistic_path(X, LABELS, fit_intercept="no"), "fit_intercept must be True or False"),
-    "positive": (lambda: ascd.lasso_path(X, Y, positive="no"), "positive must be True or False"),
-    "standardize": (lambda: ascd.enet_path(X, Y, standardize="no"), "standardize must be True or False"),
+    "penalty": (
+        lambda: ascd.logistic_path(X, LABELS, penalty="l7"),
+        "The 'penalty' parameter of LogisticRegression must be",
+    ),
+    "no penalty": (
+        lambda: ascd.logistic_path(X, LABELS, penalty=None),
+        "penalty must be 'l1', 'l2' or 'elasticnet'; got None",
+    ),
+    "class_weight": (
+        lambda: ascd.logistic_path(X, LABELS, class_weight="x"),
+        "The 'class_weight' parameter of LogisticRegression must be",
+    ),
+    "intercept": (
+        lambda: ascd.logistic_path(X, LABELS, fit_intercept="no"),
+        "The 'fit_intercept' parameter of LogisticRegression must be",
+    ),
+    "positive": (lambda: ascd.lasso_path(X, Y, positive="no"), "The 'positive' parameter of Lasso must be"),
+    "standardize": (
+        lambda: ascd.enet_path(X, Y, standardize="no"),
+        "The 'standardize' parameter of ElasticNet must be",
+    ),
 }
 
 

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         enet_path,
         lasso_path,
         logistic_path,
+        model_path,
     )
     from ascd.io.models import load
     from ascd.io.opening import OnDisk, open_data
@@ -158,6 +159,7 @@ __all__ = [
     "load",
     "logistic_path",
     "minimize",
+    "model_path",
     "open_data",
     "path",
     "solve",

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
         SparseGroupLassoCV,
     )
     from ascd.estimators.huber import HuberRegressor
-    from ascd.estimators.least_squares import NNLS, ElasticNet, Lasso, Ridge
-    from ascd.estimators.logistic import LogisticRegression
-    from ascd.estimators.paths import enet_path, lasso_path, logistic_path
+    from ascd.estimators.least_squares import NNLS, ElasticNet, Lasso, Ridge, enet_path, lasso_path
+    from ascd.estimators.logistic import LogisticRegression, logistic_path
+    from ascd.estimators.paths import model_path
     from ascd.estimators.poisson import PoissonRegressor
     from ascd.estimators.svm import LinearSVC
 
@@ -72,6 +72,7 @@ __all__ = [
     "enet_path",
     "lasso_path",
     "logistic_path",
+    "model_path",
 ]
 
 _FILES = {
@@ -82,9 +83,9 @@ _FILES = {
         "MultiTaskElasticNetCV", "MultiTaskLassoCV", "PoissonRegressorCV", "RidgeCV", "SparseGroupLassoCV",
     ],
     "huber": ["HuberRegressor"],
-    "least_squares": ["ElasticNet", "Lasso", "NNLS", "Ridge"],
-    "logistic": ["LogisticRegression"],
-    "paths": ["enet_path", "lasso_path", "logistic_path"],
+    "least_squares": ["ElasticNet", "Lasso", "NNLS", "Ridge", "enet_path", "lasso_path"],
+    "logistic": ["LogisticRegression", "logistic_path"],
+    "paths": ["model_path"],
     "poisson": ["PoissonRegressor"],
     "svm": ["LinearSVC"],
 }  # fmt: skip

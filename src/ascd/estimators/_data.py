@@ -26,7 +26,7 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn import get_config
 from sklearn.base import _fit_context
-from sklearn.utils import _array_api, check_array, check_consistent_length
+from sklearn.utils import _array_api, check_consistent_length
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import _check_sample_weight, _check_y, column_or_1d, validate_data
 
@@ -233,13 +233,6 @@ def _read_opened(
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
     return data, target if multi_output else column_or_1d(target)
-
-
-def read_features(X: Any) -> Any:
-    """Return X as functions without an estimator take it."""
-    with errors_about_x(X):
-        X = brought_if_small(X)
-        return Opened(X) if is_opened(X) else InMemory(check_array(X, **layout_of(X)))
 
 
 def layout_of(X: Any) -> dict[str, Any]:

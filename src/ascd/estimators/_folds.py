@@ -74,7 +74,7 @@ class CrossValidated(LinearModel):
 
     # ---- what an estimator adds
 
-    def _grid(self, problem: Any, factor: float, ratio: float) -> Array:
+    def _grid(self, problem: Any, factor: float) -> Array:
         """Return the values to choose from, in the user's units, from strong to weak penalties."""
         raise NotImplementedError
 
@@ -102,7 +102,7 @@ class CrossValidated(LinearModel):
         """Choose the strength (and ratio), then fit all samples."""
         folds, factor = self._folds(data, labels, params), self._units(data.total)[0]
         problems = self._problems(data, ratios)
-        grids = [self._grid(problem, factor, ratio) for problem, ratio in zip(problems, ratios, strict=True)]
+        grids = [self._grid(problem, factor) for problem in problems]
 
         def fit_fold(fold: Fold, number: int) -> FoldPath:
             problem = self._reweighed(data._replace(weight=fold.train), problems[number], ratios[number])

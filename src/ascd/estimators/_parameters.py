@@ -139,6 +139,7 @@ ARGUMENTS: dict[str, Parameter] = {
         [], "array of shape (n_samples,)",
         "Known parts of the linear predictor, added to X·coef + intercept; not for more than two classes.",
     ),
+    "model": Parameter([], "estimator", "Which; of a classifier ``Cs`` are followed, of a regression ``alphas``."),
     "params": Parameter([], "dict", "For the splitter and the scorer, with scikit-learn's metadata routing."),
     "n_alphas": Parameter([], "int", "Older name for a number as ``alphas``."),
     "Cs": Parameter([], "int or array", "How many between 1e-4 and 1e4, or which."),

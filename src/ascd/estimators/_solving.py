@@ -167,13 +167,17 @@ def solve_in_turn(solvers: Iterable[Callable[[Settings], Any]], settings: Settin
 
 def energy_of(penalty: Any) -> Energy | None:
     """Return ½·Σ μ_j x_j² as a function of x; None where the penalty has kinks or nothing is penalised."""
+    mu = curvatures_of(penalty)
+    return None if mu is None or not np.any(mu) else lambda x: 0.5 * float(np.sum(mu * x**2))
+
+
+def curvatures_of(penalty: Any) -> Any:
+    """Return the μ_j of a penalty ½·Σ μ_j x_j², one number or one a row of x; None where it has kinks."""
     if isinstance(penalty, L1L2 | BoundedL1L2) and not np.any(penalty.l1):
-        mu = penalty.l2 * penalty.weights
-    elif isinstance(penalty, BlockNorm) and not (np.any(penalty.group) or np.any(penalty.l1)):
-        mu = np.asarray(penalty.ridge)[:, None]
-    else:
-        return None
-    return (lambda x: 0.5 * float(np.sum(mu * x**2))) if np.any(mu) else None
+        return penalty.l2 * penalty.weights
+    if isinstance(penalty, BlockNorm) and not (np.any(penalty.group) or np.any(penalty.l1)):
+        return np.asarray(penalty.ridge)[:, None]
+    return None
 
 
 def refined(problem: Any, settings: Settings, intercept: bool, found: Any, energy: Energy) -> Any:

@@ -26,9 +26,9 @@ from ascd.estimators._parameters import COUNT, RATIOS, Parameter, estimator
 from ascd.estimators._solving import Followed, Settings, state_problem
 from ascd.estimators.block_models import GroupLasso, MultiTaskElasticNet, MultiTaskLasso, SparseGroupLasso
 from ascd.estimators.huber import HuberRegressor
-from ascd.estimators.least_squares import ElasticNet, Lasso, Ridge
+from ascd.estimators.least_squares import ElasticNet, Lasso, Ridge, lasso_path
 from ascd.estimators.logistic import LogisticRegression
-from ascd.estimators.paths import alpha_grid, as_Cs, as_ratio, lasso_path, strengths
+from ascd.estimators.paths import alpha_grid, as_Cs, as_ratio, strengths
 from ascd.estimators.poisson import PoissonRegressor, half_deviance
 from ascd.estimators.svm import LinearSVC
 from ascd.results.solution import Status
@@ -61,13 +61,9 @@ class PathCV(CrossValidated, LinearRegressor):
     def _choose_alpha(self, data: Training, params: dict[str, Any]) -> None:
         self._cross_validate(data, data.y, params, as_ratios(self.l1_ratio))
 
-    def _grid(self, problem: Any, factor: float, ratio: float) -> Array:
+    def _grid(self, problem: Any, factor: float) -> Array:
         how: dict[str, Any] = {"intercept": self.fit_intercept, "n_jobs": self._settings().n_jobs}
-        return alpha_grid(problem, self.alphas, self.eps, factor, self._grid_ratio(ratio), **how)
-
-    def _grid_ratio(self, ratio: float) -> float:
-        """Return the share of the penalty that gives zero coefficients where it is strong."""
-        return ratio
+        return alpha_grid(problem, self.alphas, self.eps, factor, **how)
 
     def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
         predict = data.X.predictor(fold.test, np.flatnonzero(coefs.any(axis=(1, 2))))
@@ -183,9 +179,6 @@ class SparseGroupLassoCV(PathCV, SparseGroupLasso):
     l1_ratio: Any = 0.5
 
     _own: ClassVar[dict[str, Parameter]] = {"l1_ratio": RATIOS}
-
-    def _grid_ratio(self, ratio: float) -> float:
-        return 1.0  # norms of groups give zero coefficients whatever the ratio is
 
 
 @estimator
@@ -378,7 +371,7 @@ class ClassifierCV(CrossValidated, LinearClassifier):
         finally:
             del self._score_params
 
-    def _grid(self, problem: Any, factor: float, ratio: float) -> Array:
+    def _grid(self, problem: Any, factor: float) -> Array:
         return self.Cs_
 
     def _strengths(self, values: Array) -> Array:

@@ -34,15 +34,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import linalg
+from sklearn.utils import column_or_1d
 
 from ascd._core.checks import Array, as_finite_vector
 from ascd._core.threads import blas_threads
 from ascd._core.timing import Stopwatch
 from ascd.estimators._base import LinearRegressor, MultiOutputMixin
-from ascd.estimators._data import EPS, Training, fit_method
-from ascd.estimators._parameters import NON_NEGATIVE, Parameter, estimator
+from ascd.estimators._data import EPS, Training, fit_method, to_numpy
+from ascd.estimators._parameters import NON_NEGATIVE, Parameter, documented, estimator
 from ascd.estimators._solving import Settings, frames_to_the_user, in_float32, solve_in_turn, solve_problem
-from ascd.estimators.paths import enet_path
+from ascd.estimators.paths import model_path
 from ascd.problem.penalties import L1L2
 from ascd.problem.problem import Problem
 from ascd.results.solution import Status
@@ -115,6 +116,67 @@ class LeastSquares(MultiOutputMixin, LinearRegressor):
             coef = coef[0] if self._flat_single_target and len(coef) == 1 else coef
             constants = np.array([one.intercept for one in solutions])
         self._keep_model(coef, constants if self.fit_intercept else 0.0, solutions, unit)
+
+
+@documented
+def lasso_path(
+    X: Any, y: Any, *, eps: float = 1e-3, n_alphas: int | None = None, alphas: Any = 100, precompute: Any = "auto",
+    Xy: Any = None, copy_X: bool = True, coef_init: Any = None, verbose: Any = False, return_n_iter: bool = False,
+    positive: bool = False, **params: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    """Fit the Lasso for falling alphas: 1/(2n)·‖y − Xw‖² + alpha·‖w‖₁, without an intercept.
+
+    Returns
+    -------
+    alphas, coefs, dual_gaps, and n_iters where ``return_n_iter`` is set : as ``enet_path``, which takes ``params``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ascd import lasso_path
+    >>> X = np.array([[1.0, 2.0, 3.1], [2.3, 5.4, 4.3]]).T
+    >>> alphas, coefs, _ = lasso_path(X, [1.0, 2.0, 3.1], alphas=[5.0, 1.0, 0.5])
+    >>> coefs.round(3)
+    array([[0.   , 0.   , 0.469],
+           [0.216, 0.443, 0.237]])
+    """
+    grid = {"eps": eps, "n_alphas": n_alphas, "alphas": alphas, "coef_init": coef_init}
+    return enet_path(X, y, l1_ratio=1.0, return_n_iter=return_n_iter, positive=positive, **grid, **params)
+
+
+@documented
+def enet_path(
+    X: Any, y: Any, *, l1_ratio: float = 0.5, eps: float = 1e-3, n_alphas: int | None = None, alphas: Any = 100,
+    precompute: Any = "auto", Xy: Any = None, copy_X: bool = True, coef_init: Any = None, verbose: Any = False,
+    return_n_iter: bool = False, positive: bool = False, check_input: bool = True, sample_weight: Any = None,
+    tol: float = 1e-6, max_iter: int = 1000, penalty_weights: Any = None, bounds: Any = None,
+    n_jobs: int | None = None, solver: Any = "auto", random_state: Any = None, standardize: bool = False,
+) -> tuple[Any, ...]:  # fmt: skip
+    """Fit the elastic net for falling alphas, without an intercept.
+
+    Returns
+    -------
+    alphas : falling array of shape (n_alphas,)
+    coefs : array of shape (n_features, n_alphas)
+    dual_gaps : array of shape (n_alphas,)
+    n_iters : list, where ``return_n_iter`` is set
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ascd import enet_path
+    >>> alphas, coefs, gaps = enet_path(np.eye(3), [3.0, 1.0, -2.0], alphas=2, eps=0.1)
+    >>> alphas.round(2), int((coefs != 0).sum())
+    (array([2. , 0.2]), 3)
+    """
+    how = {"positive": positive, "penalty_weights": penalty_weights, "bounds": bounds, "standardize": standardize}
+    how |= {"tol": tol, "max_iter": max_iter, "n_jobs": n_jobs, "solver": solver, "random_state": random_state}
+    model = (Lasso if l1_ratio == 1.0 else partial(ElasticNet, l1_ratio=l1_ratio))(fit_intercept=False, **how)
+    given = 100 if alphas is None and n_alphas is None else alphas if n_alphas is None else n_alphas
+    grid: Any = {"alphas": given, "eps": eps, "coef_init": coef_init, "sample_weight": sample_weight}
+    found = model_path(model, X, column_or_1d(to_numpy(y)), **grid)
+    result = (found.strengths, found.coefs, found.gaps)
+    return (*result, found.n_iters.tolist()) if return_n_iter else result
 
 
 @estimator
