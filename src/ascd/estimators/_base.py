@@ -18,16 +18,16 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
-from sklearn import get_config
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import _array_api
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
@@ -39,15 +39,15 @@ from ascd._core.threads import as_n_jobs
 from ascd.estimators._data import (
     HAS_DISPATCH,
     Training,
+    applied,
     as_offset,
-    check_namespace,
+    beside,
     classes_at,
     deviations,
     errors_about_x,
     fit_method,
     is_opened,
     is_outside,
-    namespace_of,
     opened_product,
     put_beside,
     read,
@@ -63,7 +63,6 @@ from ascd.estimators._solving import (
     solve_problem,
     state_problem,
 )
-from ascd.matrix.open import is_collection
 from ascd.problem.penalties import L1L2, BoundedL1L2
 from ascd.results.solution import Status, facts, number
 
@@ -209,6 +208,13 @@ class LinearModel(BaseEstimator):
     _own: ClassVar[dict[str, Parameter]] = {}
     _parameter_constraints: ClassVar[dict[str, Any]]
     _loss: ClassVar[Any] = "squared"
+    #: Fitted attributes and what they are, for the docstrings.
+    _fitted: ClassVar[dict[str, str]] = {
+        "coef_, intercept_": "the fitted model",
+        "certificate_": "Certificate, with gap, tolerance, objective and status in the units of the objective",
+        "n_iter_": "iterations",
+        "n_features_in_, feature_names_in_": "as in scikit-learn",
+    }
     #: Coefficients are float32 for float32 data, where scikit-learn's are.
     _keeps_float32: ClassVar[bool] = True
     #: Names and levels of the ``ascd.Table`` that the model was fitted with.
@@ -374,7 +380,7 @@ class LinearModel(BaseEstimator):
 
     # ---- predicting
 
-    def _linear_predictor(self, X: Any, offset: Any = None, method: str = "predict") -> Any:
+    def _linear_predictor(self, X: Any, offset: Any = None) -> Any:
         """Return X·coef + intercept + offset, where X is and in its form.
 
         New rows of a frame are encoded as the table was that the model was fitted with.
@@ -389,7 +395,8 @@ class LinearModel(BaseEstimator):
                 found = opened_product(self, X, columns) + to_host(self.intercept_)
             kind = np.float32 if str(columns.dtype).endswith("float32") else np.float64
             return put_beside(X, with_offset(found.astype(kind, copy=False), offset))
-        check_namespace(X, self, method)
+        if HAS_DISPATCH:
+            _array_api.check_same_namespace(X, self, attribute="coef_", method="predict")
         with errors_about_x():
             check_places(X)
             X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
@@ -407,6 +414,8 @@ class LinearModel(BaseEstimator):
 
 class LinearRegressor(RegressorMixin, LinearModel):
     """A linear estimator of numbers, with one problem for all targets."""
+
+    _fitted: ClassVar[dict[str, str]] = {"dual_gap_, sparse_coef_": "as in scikit-learn's Lasso"}
 
     def _keep(self, solution: Any, unit: float = 1.0) -> None:
         """Set the fitted attributes from one solution."""
@@ -449,22 +458,28 @@ class PenalisedRegressor(LinearRegressor):
 class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearModel):
     """A linear estimator of classes."""
 
+    _fitted: ClassVar[dict[str, str]] = {
+        "classes_": "the labels",
+        "coef_, intercept_": "the fitted model: one row, or one a class where there are more than two",
+    }
+
     def _checks(self, y: Any) -> dict[str, Any]:
         return {}
 
     def decision_function(self, X: Any) -> Array:
         """Return X·coef + intercept: positive for the second of two classes; of more, one column a class."""
-        z: Array = self._linear_predictor(X, method="decision_function")
-        return z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z
+        return self._scores(X)
 
     def predict(self, X: Any) -> Any:
         """Return the class of each row of X."""
-        if is_collection(X):
-            return classes_at(self.decision_function(X), self.classes_)
-        is_there = is_on_device(getattr(self, "coef_", None)) and not get_config()["array_api_dispatch"]
-        if is_outside(X) or is_there:  # with the dispatch on, scikit-learn's rule holds: X must be there too
-            return put_beside(X, classes_at(to_numpy(self.decision_function(X)), self.classes_))
-        return super().predict(X)
+        return self._labels(self._scores(X))
+
+    def _scores(self, X: Any, offset: Any = None) -> Array:
+        z = self._linear_predictor(X)
+        return with_offset(z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z, offset)  # type: ignore[no-any-return]
+
+    def _labels(self, scores: Any) -> Any:
+        return applied(partial(classes_at, classes=self.classes_), scores, self.classes_.dtype)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the (weighted) share of samples whose class is predicted."""
@@ -542,7 +557,7 @@ def with_offset(z: Any, offset: Any) -> Any:
     known = as_offset(offset, z.shape[0])
     if z.ndim != 1:
         raise ValueError(f"offset must be None where there are more than two classes; got {z.shape[1]} classes")
-    return z + namespace_of(z).asarray(known)
+    return z + beside(z, known)  # type: ignore[arg-type]
 
 
 def as_threads(n_jobs: int | None) -> int:

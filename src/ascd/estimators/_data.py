@@ -135,19 +135,6 @@ def put_beside(X: Any, values: Any) -> Any:
     return devices.put_beside(X.data if is_sparse_on_device(X) else X, values)
 
 
-def check_namespace(X: Any, estimator: Any, method: str) -> None:
-    """Raise an error unless X is of the namespace that the estimator was fitted with."""
-    if HAS_DISPATCH:
-        _array_api.check_same_namespace(X, estimator, attribute="coef_", method=method)
-
-
-def namespace_of(array: Any) -> Any:
-    """Return the functions for this array: NumPy's unless the dispatch is on or the array is on a device."""
-    if is_on_device(array) and not get_config()["array_api_dispatch"]:
-        return devices.namespace_of(array)
-    return _array_api.get_namespace(array)[0]
-
-
 # ---- fits
 
 
@@ -480,21 +467,30 @@ def _chunk_product(chunk: Any, coefs: Array, dtype: Any) -> Array:
     return np.asarray(values @ coefs, dtype=dtype)
 
 
-def classes_at(scores: Any, classes: Array) -> Any:
+def applied(function: Callable[[Array], Array], z: Any, dtype: Any, columns: int = 0) -> Any:
+    """Return a function of linear predictors, with so many columns (0: a vector), where these are and in their form."""
+    if is_collection(z):
+        how: dict[str, Any] = {"drop_axis": 1} if z.ndim == 2 and not columns else {}
+        if z.ndim == 1 and columns:
+            how = {"new_axis": 1, "chunks": (z.chunks[0], (columns,))}
+        return z.map_blocks(function, dtype=dtype, **how)
+    return beside(z, function(to_numpy(z)))
+
+
+def beside(z: Any, values: Array) -> Any:
+    """Return host values in the form of z, of which Dask's is none; text stays as it is."""
+    put = None if is_collection(z) else Form.of(z).put
+    return values if put is None or values.dtype.kind not in "fiub" else put(values)
+
+
+def classes_at(scores: Array, classes: Array) -> Array:
     """Return the class with the highest score: of two, the second where its score is positive."""
-    if is_collection(scores):
-        dropped = {} if scores.ndim == 1 else {"drop_axis": 1}
-        return scores.map_blocks(classes_at, classes, dtype=classes.dtype, **dropped)
     return np.asarray(classes[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)])
 
 
-def probabilities_at(odds: Any) -> Any:
+def probabilities_at(odds: Array) -> Array:
     """Return the probability of each class from log-odds."""
-    if not is_collection(odds):
-        return softmax(odds) if odds.ndim == 2 else np.stack([expit(-odds), expit(odds)], axis=1)
-    if odds.ndim == 2:
-        return odds.map_blocks(probabilities_at, dtype=odds.dtype)
-    return odds.map_blocks(probabilities_at, dtype=odds.dtype, new_axis=1, chunks=(odds.chunks[0], (2,)))
+    return np.asarray(softmax(odds) if odds.ndim == 2 else np.stack([expit(-odds), expit(odds)], axis=1))
 
 
 # ---- error messages

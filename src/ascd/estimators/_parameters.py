@@ -19,6 +19,7 @@ import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -166,7 +167,7 @@ RATIOS = Parameter(
 def estimator(cls: Class) -> Class:
     """Make ``__init__``, the constraints and the docstring of an estimator from its annotated parameters.
 
-    ``_own`` of the class and its bases replaces entries of ``SHARED``.
+    ``_own`` of the class and its bases replaces entries of ``SHARED``, and ``_fitted`` describes fitted attributes.
     """
     made: Any = dataclass(eq=False, repr=False, kw_only=True)(cls)
     known = dict(SHARED)
@@ -174,8 +175,10 @@ def estimator(cls: Class) -> Class:
         known.update(base.__dict__.get("_own", {}))
     declared = {one.name: one.default for one in sorted(fields(made), key=lambda one: bool(one.kw_only))}
     made._parameter_constraints = {name: known[name].allowed for name in declared}
-    if made.__doc__ and not made.__name__.startswith("_"):
-        made.__doc__ = _with_parameters(made.__doc__, {name: (known[name], declared[name]) for name in declared})
+    fitted: dict[str, str] = {}
+    for base in reversed(made.__mro__):
+        fitted.update(base.__dict__.get("_fitted", {}))
+    made.__doc__ = _with_parameters(made.__doc__, {name: (known[name], declared[name]) for name in declared}, fitted)
     return made  # type: ignore[no-any-return]
 
 
@@ -189,13 +192,17 @@ def documented(function: Function) -> Function:
     return function
 
 
-def _with_parameters(doc: str, about: Mapping[str, tuple[Parameter, Any]]) -> str:
-    """Insert a section before the first other one."""
+def _with_parameters(
+    doc: str, about: Mapping[str, tuple[Parameter, Any]], fitted: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Insert sections about parameters and fitted attributes before the first other one."""
     lines = ["Parameters", "----------"]
     for name, (parameter, default) in about.items():
         said = f'"{default}"' if isinstance(default, str) else repr(default)
         lines.append(f"{name} : {parameter.kind}" + ("" if default is inspect.Parameter.empty else f", default={said}"))
         lines += textwrap.wrap(parameter.text, 116, initial_indent="    ", subsequent_indent="    ")
+    if fitted:
+        lines += ["", "Attributes", "----------", *(f"{name} : {text}" for name, text in fitted.items() if text)]
     doc = inspect.cleandoc(doc)
     first = re.search(r"^[A-Z][a-z]+\n-+\n", doc, flags=re.MULTILINE)
     place = first.start() if first else len(doc)

@@ -230,12 +230,14 @@ def in_float32(problem: Any, found: Any, settings: Settings) -> Any:
 def rounded(problem: Any, found: Any, tol: float) -> Any:
     """Return the solution with coefficients and intercepts that float32 holds, and their own gap.
 
+    Coefficients are rounded towards zero, which every penalty and all bounds allow.
     F(x') − min F is F(x') − F(x), whose rounding errors are added, and the gap of x.
     """
     with np.errstate(over="ignore"):
-        x = nearest_float32(problem, found.x)
+        nearest = found.x.astype(np.float32)
+        x = np.where(np.abs(nearest) > np.abs(found.x), np.nextafter(nearest, np.float32(0.0)), nearest).astype(float)
         constant = np.asarray(found.intercept).astype(np.float32).astype(np.float64)[()]
-    is_beyond = not (np.isfinite(x).all() and np.isfinite(constant).all())  # float32's range: float64 stays
+    is_beyond = not (np.isfinite(nearest).all() and np.isfinite(constant).all())  # float32's range: float64 stays
     if is_beyond or (np.array_equal(x, found.x) and np.array_equal(constant, found.intercept)):
         return found
     before, error = objective_at(problem, found.x, found.intercept)
@@ -245,19 +247,6 @@ def rounded(problem: Any, found: Any, tol: float) -> Any:
     intercept: Any = float(constant) if np.ndim(constant) == 0 else constant
     status = Status.STALLED if is_missed else found.status
     return replace(found, x=x, intercept=intercept, objective=value, gap=gap, status=status)
-
-
-def nearest_float32(problem: Any, x: Array) -> Array:
-    """Return the nearest coefficients that float32 holds and the penalty allows; zeros stay zeros."""
-    nearest = x.astype(np.float32)
-    wide = nearest.astype(np.float64)
-    if not problem.is_by_coordinate:
-        return wide
-    if is_allowed(problem, wide):
-        return wide
-    terms, everything = problem.terms(), np.arange(x.size)
-    costs = [terms.cost_on(everything[j : j + 1], wide[j : j + 1]) for j in everything]
-    return np.where(np.isfinite(costs), nearest, np.nextafter(nearest, np.float32(0.0))).astype(np.float64)
 
 
 def objective_at(problem: Any, x: Array, constant: Any) -> tuple[float, float]:

@@ -35,12 +35,6 @@ class SparseGroupLasso(PenalisedRegressor):
 
     It minimises 1/(2n)·‖y − Xw‖² + alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)·Σ_g weight_g·‖w_g‖).
 
-    Attributes
-    ----------
-    coef_, intercept_ : the fitted model
-    certificate_ : Certificate
-    dual_gap_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_ : as in scikit-learn's Lasso
-
     Examples
     --------
     >>> import numpy as np
@@ -88,8 +82,6 @@ class SparseGroupLasso(PenalisedRegressor):
 class GroupLasso(SparseGroupLasso):
     r"""Groups of features are used together or not at all: 1/(2n)·‖y − Xw‖² + alpha·Σ_g weight_g·‖w_g‖.
 
-    Attributes are those of ``SparseGroupLasso``.
-
     Examples
     --------
     >>> import numpy as np
@@ -106,13 +98,6 @@ class GroupLasso(SparseGroupLasso):
 @estimator
 class MultiTaskElasticNet(PenalisedRegressor):
     r"""Several targets with a penalty alpha·(l1_ratio·Σ_j ‖w_j‖ + (1 − l1_ratio)/2·‖W‖²), as scikit-learn's.
-
-    Attributes
-    ----------
-    coef_ : array of shape (n_targets, n_features)
-    intercept_ : array of shape (n_targets,)
-    certificate_ : Certificate
-    dual_gap_, eps_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
     --------
@@ -169,8 +154,6 @@ class MultiTaskElasticNet(PenalisedRegressor):
 @estimator
 class MultiTaskLasso(MultiTaskElasticNet):
     r"""Several targets that use the same few features: 1/(2n)·‖Y − XW‖² + alpha·Σ_j ‖w_j‖, as scikit-learn's.
-
-    Attributes are those of ``MultiTaskElasticNet``.
 
     Examples
     --------

@@ -51,6 +51,15 @@ class PathCV(CrossValidated, LinearRegressor):
     l1_ratio = 1.0
     #: The attribute that holds the errors of the folds.
     _error_path: ClassVar[str] = "mse_path_"
+    _fitted: ClassVar[dict[str, str]] = {
+        "alpha_, l1_ratio_": "those of the last fit; the l1_ratio is that with the smallest mean error",
+        "alpha_best_": "the alpha with the smallest mean error",
+        "alpha_1se_": "the largest alpha with an error within one standard error of it, for the same l1_ratio",
+        "alphas_": "the grid",
+        "mse_path_": "the errors of all folds: array of shape (n_l1_ratios, n_alphas, n_folds)",
+        "coef_path_": "sparse matrix of shape (n_features, n_alphas), the mean of the folds' coefficients for "
+        "``l1_ratio_``, or of their norms over several targets",
+    }
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
@@ -101,16 +110,6 @@ class PathCV(CrossValidated, LinearRegressor):
 class ElasticNetCV(PathCV, ElasticNet):  # type: ignore[misc]
     r"""Elastic net with alpha and l1_ratio chosen by cross-validation.
 
-    Attributes
-    ----------
-    alpha_, l1_ratio_ : those of the last fit; the l1_ratio is that with the smallest mean error
-    alpha_best_ : the alpha with the smallest mean error
-    alpha_1se_ : the largest alpha with an error within one standard error of it, for the same l1_ratio
-    alphas_, mse_path_ : the grid and the errors of all folds, as in scikit-learn
-    coef_path_ : sparse matrix of shape (n_features, n_alphas), the mean of the folds' coefficients for ``l1_ratio_``
-    coef_, intercept_, dual_gap_, n_iter_, certificate_ : of the fit to all samples with ``alpha_``
-    n_features_in_, feature_names_in_ : as in scikit-learn
-
     Examples
     --------
     >>> from sklearn.datasets import make_regression
@@ -140,8 +139,6 @@ class ElasticNetCV(PathCV, ElasticNet):  # type: ignore[misc]
 class LassoCV(ElasticNetCV, Lasso):  # type: ignore[misc]
     r"""Lasso with alpha chosen by cross-validation.
 
-    Attributes are those of ``ElasticNetCV`` without ``l1_ratio_``.
-
     Examples
     --------
     >>> from sklearn.datasets import make_regression
@@ -160,11 +157,6 @@ class LassoCV(ElasticNetCV, Lasso):  # type: ignore[misc]
 @estimator
 class SparseGroupLassoCV(PathCV, SparseGroupLasso):
     r"""Sparse group Lasso with alpha and l1_ratio chosen by cross-validation.
-
-    Attributes
-    ----------
-    alpha_, alpha_best_, alpha_1se_, l1_ratio_, alphas_, mse_path_, coef_path_, coef_, intercept_, dual_gap_, n_iter_,
-    certificate_, n_features_in_, feature_names_in_ : as in ``ElasticNetCV``
 
     Examples
     --------
@@ -185,8 +177,6 @@ class SparseGroupLassoCV(PathCV, SparseGroupLasso):
 class GroupLassoCV(SparseGroupLassoCV, GroupLasso):
     r"""Group Lasso with alpha chosen by cross-validation.
 
-    Attributes are those of ``SparseGroupLassoCV`` without ``l1_ratio_``.
-
     Examples
     --------
     >>> from sklearn.datasets import make_regression
@@ -203,12 +193,6 @@ class GroupLassoCV(SparseGroupLassoCV, GroupLasso):
 @estimator
 class MultiTaskElasticNetCV(PathCV, MultiTaskElasticNet):
     r"""Multi-task elastic net with alpha and l1_ratio chosen by cross-validation, as scikit-learn's.
-
-    Attributes
-    ----------
-    alpha_, alpha_best_, alpha_1se_, l1_ratio_, alphas_, mse_path_, coef_path_, coef_, intercept_, dual_gap_, n_iter_,
-    certificate_, eps_, n_features_in_, feature_names_in_ : as in ``ElasticNetCV``; ``coef_path_`` holds
-        norms over the targets
 
     Examples
     --------
@@ -230,8 +214,6 @@ class MultiTaskElasticNetCV(PathCV, MultiTaskElasticNet):
 class MultiTaskLassoCV(MultiTaskElasticNetCV, MultiTaskLasso):
     r"""Multi-task Lasso with alpha chosen by cross-validation, as scikit-learn's.
 
-    Attributes are those of ``MultiTaskElasticNetCV`` without ``l1_ratio_``.
-
     Examples
     --------
     >>> from ascd import MultiTaskLassoCV
@@ -251,8 +233,6 @@ class PoissonRegressorCV(PathCV, PoissonRegressor):
 
     A number of ``alphas`` needs an l1_ratio above 0, as in ``ElasticNetCV``.
 
-    Attributes are those of ``ElasticNetCV``, with ``deviance_path_`` (half the mean deviance) for ``mse_path_``.
-
     Examples
     --------
     >>> import numpy as np
@@ -267,6 +247,7 @@ class PoissonRegressorCV(PathCV, PoissonRegressor):
     l1_ratio: Any = 0.0
 
     _error_path, _measure = "deviance_path_", "half the mean deviance"
+    _fitted: ClassVar[dict[str, str]] = {"mse_path_": "", "deviance_path_": "half the mean deviances of all folds"}
     _own: ClassVar[dict[str, Parameter]] = {"l1_ratio": RATIOS}
 
     @fit_method
@@ -284,9 +265,6 @@ class PoissonRegressorCV(PathCV, PoissonRegressor):
 class HuberRegressorCV(PathCV, HuberRegressor):
     r"""Huber regression with alpha chosen by cross-validation, by the mean absolute error.
 
-    Attributes are those of ``ElasticNetCV`` and ``HuberRegressor``, with ``mae_path_`` for ``mse_path_``; ``alphas``
-    must be values.
-
     Examples
     --------
     >>> import numpy as np
@@ -302,6 +280,7 @@ class HuberRegressorCV(PathCV, HuberRegressor):
 
     l1_ratio = 0.0
     _error_path, _measure = "mae_path_", "mean absolute error"
+    _fitted: ClassVar[dict[str, str]] = {"mse_path_": "", "mae_path_": "the mean absolute errors of all folds"}
 
     def _fit_last(self, data: Training, problem: Any, strength: float) -> None:
         self._keep(self._fit_scale(data, problem, strength, self._settings(), (None, None, None)))
@@ -314,8 +293,6 @@ class HuberRegressorCV(PathCV, HuberRegressor):
 @estimator
 class RidgeCV(PathCV, Ridge):  # type: ignore[misc]
     r"""Ridge regression with alpha chosen by cross-validation, for one target.
-
-    Attributes are those of ``ElasticNetCV`` without ``l1_ratio_``; ``alphas`` must be values.
 
     Examples
     --------
@@ -348,6 +325,16 @@ class ClassifierCV(CrossValidated, LinearClassifier):
     _keeps_float32: ClassVar[bool] = False
     #: The estimator that has one C.
     _plain: ClassVar[type[LinearClassifier]]
+    _fitted: ClassVar[dict[str, str]] = {
+        "C_, l1_ratio_": "those of the last fit; the l1_ratio is that with the best mean score",
+        "C_best_": "the C with the best mean score; of equal scores that with the smallest C, then the first l1_ratio",
+        "C_1se_": "the smallest C with a mean score within one standard error of it, for the same l1_ratio",
+        "Cs_, l1_ratios_": "the grid",
+        "scores_": "array of shape (n_folds, n_l1_ratios, n_cs)",
+        "n_iter_": "array of shape (n_folds, n_l1_ratios, n_cs), of the folds",
+        "coefs_paths_": "array of shape (n_folds, n_l1_ratios, n_cs, n_classes or 1, n_features, plus 1 with an "
+        "intercept)",
+    }
     _own: ClassVar[dict[str, Parameter]] = {
         "Cs": Parameter([COUNT, "array-like"], "int or list of floats", "How many between 1e-4 and 1e4, or which."),
         "scoring": Parameter(
@@ -452,7 +439,7 @@ class ClassifierCV(CrossValidated, LinearClassifier):
             known = dict(process_routing(self, "score", **known, **score_params).scorer.score)
         model: Any = self
         if is_outside(X) or offset is not None:  # the predictors are the features then
-            z = to_numpy(self._linear_predictor(X, offset, "score"))
+            z = to_numpy(self._linear_predictor(X, offset))
             X = z.reshape(len(z), -1)
             y, known = to_numpy(y), {name: to_numpy(given) for name, given in known.items()}
             model = self._stand_in(np.eye(X.shape[1]), np.zeros(X.shape[1]))
@@ -470,18 +457,6 @@ class LogisticRegressionCV(ClassifierCV, LogisticRegression):
     ``class_weight="balanced"`` looks at all samples, not at those of a fold.  A fold may lack a class.  With an
     intercept, which has no penalty, the best probability of that class is 0: the other classes are fitted alone, and
     the intercept of the missing one is put far below theirs.
-
-    Attributes
-    ----------
-    C_, l1_ratio_ : those of the last fit; the l1_ratio is that with the best mean score
-    C_best_ : the C with the best mean score; of equal scores that with the smallest C, then the first l1_ratio
-    C_1se_ : the smallest C with a mean score within one standard error of it, for the same l1_ratio
-    Cs_, l1_ratios_ : the grid
-    scores_ : array of shape (n_folds, n_l1_ratios, n_cs)
-    coefs_paths_ : array of shape (n_folds, n_l1_ratios, n_cs, n_classes or 1, n_features, plus 1 with an intercept)
-    n_iter_ : array of shape (n_folds, n_l1_ratios, n_cs)
-    classes_, coef_, intercept_, certificate_ : as in ``LogisticRegression``; no certificate where ``refit`` is False
-    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
     --------
@@ -594,11 +569,6 @@ class LogisticRegressionCV(ClassifierCV, LogisticRegression):
 @estimator
 class LinearSVCCV(ClassifierCV, LinearSVC):
     r"""Linear support vector classification with C chosen by cross-validation.
-
-    Attributes
-    ----------
-    C_, C_best_, C_1se_, Cs_, scores_, coefs_paths_, n_iter_ : as in ``LogisticRegressionCV``, for one l1_ratio
-    classes_, coef_, intercept_, certificate_, n_features_in_, feature_names_in_ : as in ``LinearSVC``
 
     Examples
     --------

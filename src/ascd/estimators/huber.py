@@ -72,15 +72,6 @@ class HuberRegressor(LinearRegressor):
     Minimise Σ s_k·(σ + σ·H((y_k − x_k·w − c)/σ)) + alpha·‖w‖² over w, c and the scale σ, with
     ``H(t) = t²`` for ``|t| ≤ epsilon`` and ``2·epsilon·|t| − epsilon²`` beyond.
 
-    Attributes
-    ----------
-    coef_, intercept_, scale_ : the fitted model
-    outliers_ : bool array, True for samples beyond ``epsilon·scale_``
-    certificate_ : Certificate
-        Its gap is that of coefficients and scale together; the tolerance refers to zero coefficients with the median
-        as intercept, and the best scale there.
-    n_iter_, n_features_in_, feature_names_in_
-
     Notes
     -----
     A target that is fitted perfectly has no scale: ``scale_`` is then 1e-8 of the target's own.
@@ -107,6 +98,12 @@ class HuberRegressor(LinearRegressor):
     standardize: bool = False
 
     _keeps_float32: ClassVar[bool] = False
+    _fitted: ClassVar[dict[str, str]] = {
+        "scale_": "the fitted scale σ",
+        "outliers_": "bool array, True for samples beyond epsilon·scale_",
+        "certificate_": "Certificate of coefficients and scale together; its tolerance refers to zero coefficients "
+        "with the median as intercept, and the best scale there",
+    }
     _own: ClassVar[dict[str, Parameter]] = {
         "epsilon": Parameter(
             [Interval(Real, 1.0, None, closed="left")],

@@ -183,13 +183,6 @@ def enet_path(
 class ElasticNet(LeastSquares):
     r"""Linear regression with L1 and L2 penalties: 1/(2n)·‖y − Xw‖² + alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²).
 
-    Attributes
-    ----------
-    coef_, intercept_ : the fitted model
-    certificate_ : Certificate
-        Gap, tolerance, objective, columns read and status, in the units of the objective above.
-    dual_gap_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_ : as in scikit-learn
-
     Examples
     --------
     >>> from ascd.estimators import ElasticNet
@@ -224,8 +217,6 @@ class ElasticNet(LeastSquares):
 class Lasso(ElasticNet):
     r"""Linear regression with an L1 penalty: 1/(2n)·‖y − Xw‖² + alpha·‖w‖₁.
 
-    Attributes are those of ``ElasticNet``.
-
     Examples
     --------
     >>> from ascd import Lasso
@@ -245,13 +236,6 @@ class Ridge(LeastSquares):
     -----
     Without bounds the coefficients are exact up to rounding: the normal equations are solved, for the smaller number of
     samples and features.  Without a penalty (alpha=0) they are the shortest ones for dense data of moderate size.
-
-    Attributes
-    ----------
-    coef_, intercept_ : the fitted model
-    certificate_ : Certificate
-        Its gap is computed at the coefficients.
-    dual_gap_, n_iter_, solver_, sparse_coef_, n_features_in_, feature_names_in_
 
     Examples
     --------
@@ -302,12 +286,6 @@ class NNLS(LeastSquares):
     r"""Non-negative least squares: ‖y − Xw‖² over w ≥ 0, in scikit-learn's terms LinearRegression(positive=True).
 
     There is no intercept by default, as in SciPy's ``nnls``; ``bounds`` may add upper bounds.
-
-    Attributes
-    ----------
-    coef_, intercept_ : the fitted model
-    certificate_ : Certificate
-    dual_gap_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_
 
     Examples
     --------

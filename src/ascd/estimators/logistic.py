@@ -18,28 +18,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from ascd._core.checks import Array
-from ascd._core.devices import is_on_device, to_host
-from ascd.estimators._base import TOO_STRONG, LinearClassifier, as_threads, class_factors, times, with_offset
-from ascd.estimators._data import (
-    Training,
-    as_sample_weight,
-    check_namespace,
-    classes_at,
-    fit_method,
-    is_outside,
-    namespace_of,
-    probabilities_at,
-    put_beside,
-    to_numpy,
-)
+from ascd.estimators._base import TOO_STRONG, LinearClassifier, as_threads, class_factors, times
+from ascd.estimators._data import Training, applied, as_sample_weight, fit_method, probabilities_at, to_numpy
 from ascd.estimators._parameters import UNIT_INTERVAL, Parameter, documented, estimator
 from ascd.estimators._solving import state_problem
 from ascd.estimators.block_models import row_factors
 from ascd.estimators.paths import as_ratio, model_path
-from ascd.matrix.open import is_collection
 from ascd.problem.block_penalties import BlockNorm
 
 if TYPE_CHECKING:
@@ -54,42 +41,21 @@ class LogOdds(LinearClassifier):
 
         ``offset``, an array of shape (n_samples,), is added to the log-odds of two classes as in ``fit``.
         """
-        found: Array = with_offset(super().decision_function(X), offset)
-        return found
+        return self._scores(X, offset)
 
     def predict(self, X: Any, *, offset: Any = None) -> Any:
         """Return the most probable class of each row of X; ``offset`` as in ``decision_function``."""
-        if offset is None:
-            return super().predict(X)
-        odds = self.decision_function(X, offset=offset)
-        return classes_at(odds if is_collection(X) else to_numpy(odds), self.classes_)
+        return self._labels(self._scores(X, offset))
 
     def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
         """Return probabilities of shape (n_samples, n_classes); ``offset`` as in ``decision_function``."""
-        check_is_fitted(self)
-        found: Array
-        if not is_collection(X):
-            check_namespace(X, self, "predict_proba")
-        if len(self.classes_) == 2 and offset is None and not is_outside(X):
-            found = self._predict_proba_lr(X)
-            return found
-        odds = self.decision_function(X, offset=offset)
-        if is_collection(odds):
-            found = probabilities_at(odds)
-        elif is_on_device(odds):
-            found = put_beside(odds, probabilities_at(to_host(odds)))
-        else:
-            found = namespace_of(odds).asarray(probabilities_at(to_numpy(odds)))
-        return found
+        odds = self._scores(X, offset)
+        return applied(probabilities_at, odds, odds.dtype, len(self.classes_))  # type: ignore[no-any-return]
 
     def predict_log_proba(self, X: Any, *, offset: Any = None) -> Array:
         """Return logarithms of ``predict_proba``."""
-        check_is_fitted(self)
-        if not is_collection(X):
-            check_namespace(X, self, "predict_log_proba")
         with np.errstate(divide="ignore"):
-            found: Array = namespace_of(X).log(self.predict_proba(X, offset=offset))
-        return found
+            return applied(np.log, self.predict_proba(X, offset=offset), None, len(self.classes_))  # type: ignore[no-any-return]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return the share of samples whose class is predicted; ``offset`` as in ``decision_function``."""
@@ -106,15 +72,6 @@ class LogisticRegression(LogOdds):
     Three and more classes have a row of coefficients each, and share the multinomial loss
     Σ s_k·(log Σ_t exp(x_k·w_t + c_t) − x_k·w_y − c_y), as in scikit-learn.  ``OneVsRestClassifier`` fits each against
     the rest.  Bounds, and rules of ``ascd.minimize`` as solver, are for two classes.
-
-    Attributes
-    ----------
-    classes_ : the labels
-    coef_ : array of shape (1, n_features), or (n_classes, n_features) for more than two classes
-    intercept_ : array of shape (1,) or (n_classes,)
-    n_iter_ : iterations, an array of length 1
-    certificate_ : Certificate
-    n_features_in_, feature_names_in_
 
     Examples
     --------

@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ascd._core.checks import Array, as_vector
 from ascd.estimators._base import LinearRegressor
-from ascd.estimators._data import Training, as_sample_weight, fit_method, namespace_of, to_numpy
+from ascd.estimators._data import Training, applied, as_sample_weight, fit_method, to_numpy
 from ascd.estimators._parameters import Parameter, estimator
 
 if TYPE_CHECKING:
@@ -26,12 +26,6 @@ class PoissonRegressor(LinearRegressor):
     r"""Regression for counts, with the mean exp(x·w + c): half the mean Poisson deviance + alpha/2·‖w‖².
 
     ``l1_ratio`` replaces the penalty by alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²); scikit-learn has L2 only.
-
-    Attributes
-    ----------
-    coef_, intercept_ : the fitted model
-    certificate_ : Certificate
-    n_iter_, n_features_in_, feature_names_in_
 
     Examples
     --------
@@ -85,8 +79,7 @@ class PoissonRegressor(LinearRegressor):
     def predict(self, X: Any, *, offset: Any = None) -> Array:
         """Return the expected counts exp(X·coef + intercept + offset)."""
         z = self._linear_predictor(X, offset)
-        found: Array = namespace_of(z).exp(z)
-        return found
+        return applied(np.exp, z, z.dtype)  # type: ignore[no-any-return]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return D², the explained share of the Poisson deviance; 1 is best, −∞ where all counts are the same."""

@@ -53,16 +53,6 @@ class LinearSVC(LinearClassifier):
 
     More than two classes are fitted one against the rest.
 
-    Attributes
-    ----------
-    classes_ : the labels
-    coef_ : array of shape (1, n_features), or (n_classes, n_features) for more than two classes
-    intercept_ : array of shape (1,) or (n_classes,); 0.0 where it is not fitted
-    n_iter_ : the most iterations of a problem
-    certificate_ : Certificate
-        ``columns_read`` counts samples where the dual is solved.
-    n_features_in_, feature_names_in_
-
     Examples
     --------
     >>> from ascd import LinearSVC
@@ -85,6 +75,9 @@ class LinearSVC(LinearClassifier):
     solver: Any = "auto"
 
     _keeps_float32: ClassVar[bool] = False
+    _fitted: ClassVar[dict[str, str]] = {
+        "certificate_": "Certificate; ``columns_read`` counts samples where the dual is solved"
+    }
     _own: ClassVar[dict[str, Parameter]] = {
         "penalty": Parameter(
             [StrOptions({"l1", "l2"})], '{"l2", "l1"}', '"l1" is ‖w‖₁ in place of ½‖w‖², for the squared hinge only.'
