@@ -187,6 +187,7 @@ CROSS_VALIDATED = {
     "LassoCV": partial(ours.LassoCV, alphas=4, cv=3),
     "ElasticNetCV": partial(ours.ElasticNetCV, alphas=4, cv=3),
     "LogisticRegressionCV": partial(ours.LogisticRegressionCV, Cs=[0.1, 1.0], cv=3),
+    "LinearSVCCV": partial(ours.LinearSVCCV, Cs=[0.1, 1.0], cv=3),
 }
 #: Every estimator by its name; those that choose a parameter do so from few.
 EVERY = {**REGRESSORS, **CLASSIFIERS, **CROSS_VALIDATED}

@@ -87,7 +87,7 @@ MISUSED = [
     ("fit t.csv --model elastic-net --l1-ratio 2", "l1_ratio"),
     ("fit t.csv --model logistic --C -1", "C"),
     ("fit t.csv --model lasso --C 1", "model 'lasso' takes no --C; it takes --alpha, --positive"),
-    ("fit t.csv --model ridge --cv 3", "model 'ridge' has no cross-validation"),
+    ("fit t.csv --model nnls --cv 3", "model 'nnls' has no cross-validation"),
     ("fit t.csv --model group-lasso", "model 'group-lasso' needs --groups"),
     ("fit t.csv --model laso", "'laso' is not one of 'lasso'"),
     *((f"{command} --sep ::", "sep (--sep) must be one character") for command in ("fit t.csv", "predict m.npz t.csv")),

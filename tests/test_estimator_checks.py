@@ -36,6 +36,8 @@ EVERY = [
     estimators.HuberRegressorCV(alphas=[0.1, 1.0], cv=2),
     # without much of a penalty a fit takes many times longer
     estimators.LogisticRegressionCV(Cs=[0.01, 0.1], cv=2),
+    estimators.RidgeCV(alphas=[0.1, 1.0], cv=2),
+    estimators.LinearSVCCV(Cs=[0.01, 0.1], cv=2),
 ]
 
 

@@ -173,6 +173,30 @@ def test_every_cross_validation_offers_the_one_error_choice(name):
     assert simple.certificate_.converged
 
 
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("how", [{"loss": "hinge"}, {"class_weight": "balanced"}, {"penalty": "l1", "dual": False}])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_folds_of_a_support_vector_machine_are_fits_to_their_samples(how, classes):
+    few, y = X[:36, :3], np.tile(np.arange(classes), 36 // classes)
+    model = ours.LinearSVCCV(Cs=[0.1, 1.0], cv=KFold(3), tol=1e-9, **how).fit(few, y)
+    for k, (train, test) in enumerate(KFold(3).split(few)):
+        alone = ours.LinearSVC(C=1.0, tol=1e-9, **how).fit(few[train], y[train])
+        np.testing.assert_allclose(model.coefs_paths_[k, 0, 1, :, :-1], alone.coef_, atol=1e-4)
+        np.testing.assert_allclose(model.coefs_paths_[k, 0, 1, :, -1], alone.intercept_, atol=1e-4)
+        assert model.scores_[k, 0, 1] == alone.score(few[test], y[test])
+    refit = ours.LinearSVC(C=model.C_, tol=1e-9, **how).fit(few, y)
+    np.testing.assert_allclose(model.coef_, refit.coef_, atol=1e-4)
+    assert model.certificate_.converged
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_ridge_cv_ends_with_the_exact_fit():
+    model = ours.RidgeCV(alphas=[0.1, 1.0], cv=3).fit(X, Y)
+    exact = ours.Ridge(alpha=model.alpha_).fit(X, Y)
+    np.testing.assert_allclose(model.coef_, exact.coef_, rtol=1e-10)
+    assert model.mse_path_.shape == (2, 3)
+
+
 @pytest.mark.parametrize(("name", "alphas"), [("PoissonRegressor", [1.0, 0.01]), ("HuberRegressor", [10.0, 0.1])])
 def test_folds_of_other_losses_are_fits_to_their_samples(name, alphas):
     y = DATA.counts if name == "PoissonRegressor" else Y

@@ -9,6 +9,7 @@ import pytest
 import sklearn.linear_model as peers
 from estimators import make_data
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import ascd
@@ -54,6 +55,27 @@ def test_logistic_path_follows_single_fits():
     assert n_iter.shape == (2,)
     bare = ascd.logistic_path(X, LABELS, Cs=3, fit_intercept=False)[0]
     assert bare.shape == (3, X.shape[1])
+
+
+PATHS = {
+    "groups": (ours.GroupLasso(groups=2, tol=1e-10), Y, "alpha", [0.5, 0.05]),
+    "several targets": (ours.MultiTaskLasso(tol=1e-10), np.c_[Y, -Y], "alpha", [0.5, 0.05]),
+    "counts": (ours.PoissonRegressor(l1_ratio=0.5, tol=1e-10), DATA.counts, "alpha", [1.0, 0.1]),
+    "several classes": (ours.LogisticRegression(tol=1e-10), np.digitize(Y, [0.0, 1.0]), "C", [0.1, 1.0]),
+    "support vectors": (ours.LinearSVC(loss="hinge", tol=1e-10), LABELS, "C", [0.1, 1.0]),
+    "standardised": (ours.Lasso(standardize=True, tol=1e-10), Y, "alpha", [0.5, 0.05]),
+}
+
+
+@pytest.mark.parametrize(("model", "y", "name", "values"), PATHS.values(), ids=PATHS)
+def test_every_estimator_has_a_path(model, y, name, values):
+    found = ascd.model_path(model, X, y, **{f"{name}s": values}, sample_weight=WEIGHT)
+    np.testing.assert_array_equal(found.strengths, values)
+    assert found.gaps.shape == found.n_iters.shape == (2,)
+    for k, value in enumerate(values):
+        alone = clone(model).set_params(**{name: value}).fit(X, y, sample_weight=WEIGHT)
+        np.testing.assert_allclose(np.ravel(found.coefs[..., k].T), np.ravel(alone.coef_), atol=1e-4)
+        np.testing.assert_allclose(np.ravel(found.intercepts[..., k]), np.ravel(alone.intercept_), atol=1e-4)
 
 
 PATH_ERRORS = [

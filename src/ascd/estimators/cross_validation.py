@@ -303,7 +303,7 @@ class RidgeCV(PathCV, Ridge):  # type: ignore[misc]
     0.1
     """
 
-    alphas: Any = DECADES
+    alphas: Any = (*DECADES, 1e3, 1e4, 1e5)
     l1_ratio = 0.0
 
     def _checks(self, y: Any) -> dict[str, Any]:
