@@ -87,6 +87,7 @@ FLOAT32 = {
     "LogisticRegressionCV": lambda **how: peers.LogisticRegressionCV(
         cv=3, use_legacy_attributes=False, l1_ratios=(0,), scoring="accuracy", **how
     ),
+    "LinearSVCCV": TheirSVC,
 }
 
 

@@ -71,7 +71,7 @@ def test_sample_weights_are_routed(name):
     y = target_of(name, DATA)
     with sklearn.config_context(enable_metadata_routing=True):
         how = {}
-        if name == "LogisticRegressionCV":
+        if name in ("LogisticRegressionCV", "LinearSVCCV"):
             how["scoring"] = get_scorer("accuracy").set_score_request(sample_weight=True)
         model = EVERY[name](**how).set_fit_request(sample_weight=True)
         routed = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)

@@ -38,8 +38,6 @@ NON_NEGATIVE = Interval(Real, 0, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
 UNIT_INTERVAL = Interval(Real, 0, 1, closed="both")
 COUNT = Interval(Integral, 1, None, closed="left")
-#: Where scikit-learn takes max_iter=0: the fit ends where it starts, with a warning.
-NON_NEGATIVE_COUNT = Interval(Integral, 0, None, closed="left")
 
 
 class Parameter(NamedTuple):
@@ -68,9 +66,8 @@ SHARED: dict[str, Parameter] = {
     "dual": without_effect("boolean"),
     "intercept_scaling": without_effect(POSITIVE),
     "max_iter": Parameter(
-        [NON_NEGATIVE_COUNT, None], "int",
-        "Most iterations of the solver (epochs for the rules of ``ascd.minimize``), 1000 for None; after 0 the fit "
-        "ends where it starts.",
+        [COUNT, None], "int",
+        "Most iterations of the solver (epochs for the rules of ``ascd.minimize``), 1000 for None.",
     ),
     "tol": Parameter(
         [NON_NEGATIVE], "float",
@@ -128,6 +125,11 @@ SHARED: dict[str, Parameter] = {
         "error of it (glmnet's lambda.1se), which gives a simpler model.",
     ),
 }  # fmt: skip
+#: Where scikit-learn takes max_iter=0.
+FROM_ZERO = Parameter(
+    [Interval(Integral, 0, None, closed="left"), None], "int",
+    "Most iterations of the solver; after 0 the fit ends where it starts, with a warning.",
+)  # fmt: skip
 #: Arguments of ``fit`` and of the path functions.
 ARGUMENTS: dict[str, Parameter] = {
     "X": Parameter(

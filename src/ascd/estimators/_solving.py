@@ -230,12 +230,15 @@ def in_float32(problem: Any, found: Any, settings: Settings) -> Any:
 def rounded(problem: Any, found: Any, tol: float) -> Any:
     """Return the solution with coefficients and intercepts that float32 holds, and their own gap.
 
-    Coefficients are rounded towards zero, which every penalty and all bounds allow.
+    Coefficients are rounded towards zero where bounds do not allow the nearest ones.
     F(x') − min F is F(x') − F(x), whose rounding errors are added, and the gap of x.
     """
     with np.errstate(over="ignore"):
         nearest = found.x.astype(np.float32)
-        x = np.where(np.abs(nearest) > np.abs(found.x), np.nextafter(nearest, np.float32(0.0)), nearest).astype(float)
+        if problem.is_by_coordinate and not is_allowed(problem, nearest.astype(np.float64)):
+            is_larger = np.abs(nearest) > np.abs(found.x)
+            nearest = np.where(is_larger, np.nextafter(nearest, np.float32(0.0)), nearest)
+        x = nearest.astype(np.float64)
         constant = np.asarray(found.intercept).astype(np.float32).astype(np.float64)[()]
     is_beyond = not (np.isfinite(nearest).all() and np.isfinite(constant).all())  # float32's range: float64 stays
     if is_beyond or (np.array_equal(x, found.x) and np.array_equal(constant, found.intercept)):

@@ -32,7 +32,7 @@ from sklearn.utils._param_validation import Interval
 from ascd._core.checks import Array
 from ascd.estimators._base import LinearRegressor, as_threads
 from ascd.estimators._data import Training, fit_method
-from ascd.estimators._parameters import Parameter, estimator
+from ascd.estimators._parameters import FROM_ZERO, Parameter, estimator
 from ascd.estimators._solving import (
     FINEST,
     Followed,
@@ -105,11 +105,12 @@ class HuberRegressor(LinearRegressor):
         "with the median as intercept, and the best scale there",
     }
     _own: ClassVar[dict[str, Parameter]] = {
+        "max_iter": FROM_ZERO,
         "epsilon": Parameter(
             [Interval(Real, 1.0, None, closed="left")],
             "float, at least 1",
             "Residuals beyond epsilon·σ count linearly.",
-        )
+        ),
     }
 
     @fit_method

@@ -23,7 +23,7 @@ from sklearn.utils.validation import column_or_1d
 from ascd._core.checks import Array
 from ascd.estimators._base import TOO_STRONG, LinearClassifier, as_threads, class_factors, times
 from ascd.estimators._data import Training, applied, as_sample_weight, fit_method, probabilities_at, to_numpy
-from ascd.estimators._parameters import UNIT_INTERVAL, Parameter, documented, estimator
+from ascd.estimators._parameters import FROM_ZERO, UNIT_INTERVAL, Parameter, documented, estimator
 from ascd.estimators._solving import state_problem
 from ascd.estimators.block_models import row_factors
 from ascd.estimators.paths import as_ratio, model_path
@@ -100,6 +100,7 @@ class LogisticRegression(LogOdds):
     standardize: bool = False
 
     _own: ClassVar[dict[str, Parameter]] = {
+        "max_iter": FROM_ZERO,
         "penalty": Parameter(
             [StrOptions({"l1", "l2", "elasticnet", "deprecated"}), None], '{"l1", "l2", "elasticnet"} or None',
             'The older way to choose: "l1" is l1_ratio=1, "l2" is l1_ratio=0, None is C=inf.  By default l1_ratio '

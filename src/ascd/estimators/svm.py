@@ -24,7 +24,7 @@ from ascd._core.threads import quiet
 from ascd._core.timing import Stopwatch
 from ascd.estimators._base import LinearClassifier, as_bounds, certificate_of, class_factors, elastic_net, times
 from ascd.estimators._data import InMemory, Training, fit_method
-from ascd.estimators._parameters import POSITIVE, Parameter, estimator
+from ascd.estimators._parameters import FROM_ZERO, POSITIVE, Parameter, estimator
 from ascd.estimators._solving import (
     FINEST,
     Followed,
@@ -79,6 +79,7 @@ class LinearSVC(LinearClassifier):
         "certificate_": "Certificate; ``columns_read`` counts samples where the dual is solved"
     }
     _own: ClassVar[dict[str, Parameter]] = {
+        "max_iter": FROM_ZERO,
         "penalty": Parameter(
             [StrOptions({"l1", "l2"})], '{"l2", "l1"}', '"l1" is ‖w‖₁ in place of ½‖w‖², for the squared hinge only.'
         ),
