@@ -117,6 +117,10 @@ class MultiTaskElasticNet(PenalisedRegressor):
     penalty_weights: Any = None
     standardize: bool = False
 
+    _fitted: ClassVar[dict[str, str]] = {
+        "coef_, intercept_": "arrays of shape (n_targets, n_features) and (n_targets,)",
+        "eps_": "the tolerance, as in scikit-learn",
+    }
     _own: ClassVar[dict[str, Parameter]] = {
         "penalty_weights": Parameter(
             ["array-like", None], "array of shape (n_features,)",

@@ -255,6 +255,7 @@ class Ridge(LeastSquares):
     bounds: Any = None
     standardize: bool = False
 
+    _fitted: ClassVar[dict[str, str]] = {"solver_": "the solver that was used"}
     _own: ClassVar[dict[str, Parameter]] = {
         "alpha": Parameter(
             [NON_NEGATIVE, "array-like"], "float or array of shape (n_targets,)", "Strength of the penalty."
