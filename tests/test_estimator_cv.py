@@ -173,7 +173,6 @@ def test_every_cross_validation_offers_the_one_error_choice(name):
     assert simple.certificate_.converged
 
 
-@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("how", [{"loss": "hinge"}, {"class_weight": "balanced"}, {"penalty": "l1", "dual": False}])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_folds_of_a_support_vector_machine_are_fits_to_their_samples(how, classes):
@@ -189,7 +188,6 @@ def test_folds_of_a_support_vector_machine_are_fits_to_their_samples(how, classe
     assert model.certificate_.converged
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_ridge_cv_ends_with_the_exact_fit():
     model = ours.RidgeCV(alphas=[0.1, 1.0], cv=3).fit(X, Y)
     exact = ours.Ridge(alpha=model.alpha_).fit(X, Y)
