@@ -107,7 +107,20 @@ class PathCV(CrossValidated, LinearRegressor):
 
 
 @estimator
-class ElasticNetCV(PathCV, ElasticNet):  # type: ignore[misc]
+class OneTargetCV(PathCV):
+    """Least squares for one target, where the estimator with one alpha takes several."""
+
+    def _checks(self, y: Any) -> dict[str, Any]:
+        return {"y_numeric": True}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        return tags
+
+
+@estimator
+class ElasticNetCV(OneTargetCV, ElasticNet):  # type: ignore[misc]
     r"""Elastic net with alpha and l1_ratio chosen by cross-validation.
 
     Examples
@@ -125,14 +138,6 @@ class ElasticNetCV(PathCV, ElasticNet):  # type: ignore[misc]
     verbose: Any = 0
 
     _own: ClassVar[dict[str, Parameter]] = {"l1_ratio": RATIOS}
-
-    def _checks(self, y: Any) -> dict[str, Any]:
-        return {"y_numeric": True}
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
-        return tags
 
 
 @estimator
@@ -291,7 +296,7 @@ class HuberRegressorCV(PathCV, HuberRegressor):
 
 
 @estimator
-class RidgeCV(PathCV, Ridge):  # type: ignore[misc]
+class RidgeCV(OneTargetCV, Ridge):  # type: ignore[misc]
     r"""Ridge regression with alpha chosen by cross-validation, for one target.
 
     Examples
@@ -305,9 +310,6 @@ class RidgeCV(PathCV, Ridge):  # type: ignore[misc]
 
     alphas: Any = (*DECADES, 1e3, 1e4, 1e5)
     l1_ratio = 0.0
-
-    def _checks(self, y: Any) -> dict[str, Any]:
-        return {"y_numeric": True}
 
 
 @estimator
