@@ -380,7 +380,7 @@ class LinearModel(BaseEstimator):
 
     # ---- predicting
 
-    def _linear_predictor(self, X: Any, offset: Any = None) -> Any:
+    def _linear_predictor(self, X: Any, offset: Any = None, method: str = "predict") -> Any:
         """Return X·coef + intercept + offset, where X is and in its form.
 
         New rows of a frame are encoded as the table was that the model was fitted with.
@@ -396,7 +396,7 @@ class LinearModel(BaseEstimator):
             kind = np.float32 if str(columns.dtype).endswith("float32") else np.float64
             return put_beside(X, with_offset(found.astype(kind, copy=False), offset))
         if HAS_DISPATCH:
-            _array_api.check_same_namespace(X, self, attribute="coef_", method="predict")
+            _array_api.check_same_namespace(X, self, attribute="coef_", method=method)
         with errors_about_x():
             check_places(X)
             X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
@@ -468,14 +468,15 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearModel):
 
     def decision_function(self, X: Any) -> Array:
         """Return X·coef + intercept: positive for the second of two classes; of more, one column a class."""
-        return self._scores(X)
+        return self._scores(X, method="decision_function")
 
     def predict(self, X: Any) -> Any:
         """Return the class of each row of X."""
         return self._labels(self._scores(X))
 
-    def _scores(self, X: Any, offset: Any = None) -> Array:
-        z = self._linear_predictor(X)
+    def _scores(self, X: Any, offset: Any = None, method: str = "predict") -> Array:
+        """Return linear predictors with offset; ``method`` is named in errors."""
+        z = self._linear_predictor(X, method=method)
         return with_offset(z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z, offset)  # type: ignore[no-any-return]
 
     def _labels(self, scores: Any) -> Any:

@@ -41,7 +41,7 @@ class LogOdds(LinearClassifier):
 
         ``offset``, an array of shape (n_samples,), is added to the log-odds of two classes as in ``fit``.
         """
-        return self._scores(X, offset)
+        return self._scores(X, offset, "decision_function")
 
     def predict(self, X: Any, *, offset: Any = None) -> Any:
         """Return the most probable class of each row of X; ``offset`` as in ``decision_function``."""
@@ -49,13 +49,18 @@ class LogOdds(LinearClassifier):
 
     def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
         """Return probabilities of shape (n_samples, n_classes); ``offset`` as in ``decision_function``."""
-        odds = self._scores(X, offset)
+        odds = self._scores(X, offset, "predict_proba")
         return applied(probabilities_at, odds, odds.dtype, len(self.classes_))  # type: ignore[no-any-return]
 
     def predict_log_proba(self, X: Any, *, offset: Any = None) -> Array:
         """Return logarithms of ``predict_proba``."""
-        with np.errstate(divide="ignore"):
-            return applied(np.log, self.predict_proba(X, offset=offset), None, len(self.classes_))  # type: ignore[no-any-return]
+
+        def logarithms(odds: Array) -> Array:
+            with np.errstate(divide="ignore"):
+                return np.asarray(np.log(probabilities_at(odds)))
+
+        odds = self._scores(X, offset, "predict_log_proba")
+        return applied(logarithms, odds, odds.dtype, len(self.classes_))  # type: ignore[no-any-return]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return the share of samples whose class is predicted; ``offset`` as in ``decision_function``."""
