@@ -20,7 +20,7 @@ import bench_tables
 import solver
 from common import ledger as ledgers
 from common.ledger import read
-from race import block_tasks, class_tasks, gaps, peers, protocol, report, tasks
+from race import block_tasks, class_tasks, gaps, peers, protocol, tasks
 from race.peers.base import Answer
 
 BLOCKS = (*block_tasks.KINDS, *class_tasks.KINDS)
@@ -84,25 +84,6 @@ def test_gaps_of_blocks_are_true_and_peers_find_the_same_minimum(kind):
 
 
 # ---- reports and tables
-
-
-def record(ours, **others):
-    found = {
-        name: {"seconds": value, "gap": 1e-7, "nonzero": 3, "reads": 60 if name == "ascd" else None}
-        for name, value in {"ascd": ours, **others}.items()
-    }
-    what = {"group": "lasso", "case": "c", "label": "c λmax/10", "part": 10.0, "target": 1e-6, "threads": 1}
-    return {**what, "features": 30, "peers": found}
-
-
-def test_ratios_are_ours_over_the_best_peer_that_got_there():
-    assert report.ratio(record(1.0, celer=2.0, skglm=4.0)) == 0.5
-    assert report.ratio(record(1.0, celer=None, skglm=4.0)) == 0.25
-    assert report.ratio(record(None, celer=2.0)) == math.inf
-    assert report.ratio(record(1.0, celer=None)) is None
-    rows = report.summary([record(1.0, celer=4.0), record(4.0, celer=4.0), record(1.0, celer=None)])
-    assert rows == [["Lasso, one λ", "1e-06", "1", "2", "0.500", "0.500", "1.00 (c λmax/10)", "0.6", "0.33"]]
-    assert "alone" in report.cells(record(1.0, celer=None), ["ascd", "celer"])
 
 
 def test_the_solvers_benchmark_runs_from_end_to_end(tmp_path, capsys):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from blocks import GROUPS, LONG, PROBLEMS, RNG, WEIGHT, A, Y, objective, target_of
@@ -188,16 +186,3 @@ def test_the_gap_of_softmax_is_its_divergence(spread, scale):
 
 
 # ---------------------------------------------------------------------------------------------- ends
-
-
-def test_limits_and_callbacks_end_a_run():
-    problem = PROBLEMS["rows"]()
-    assert ascd.solve(problem, tol=1e-12, max_iter=0).status is Status.ITERATION_LIMIT
-    problem = PROBLEMS["softmax rows"]()
-    stopped = ascd.solve(problem, tol=1e-12, callback=lambda seen: seen.iteration >= 1)
-    assert stopped.status is Status.INTERRUPTED
-    assert stopped.n_iter == 1
-    assert math.isfinite(stopped.gap)
-    warm = ascd.solve(problem, tol=1e-10, intercept=True)
-    again = ascd.solve(problem, tol=1e-9, x0=warm.x, intercept=True, intercept0=warm.intercept)
-    assert again.n_iter == 0

@@ -34,19 +34,6 @@ def test_no_penalty_is_least_squares_and_its_proof():
     assert few.objective <= 1e-9 * few.zero_objective
 
 
-def test_a_large_penalty_gives_zero_at_once():
-    result = ascd.path(PROBLEMS["group"](), n_alphas=1, intercept=True)
-    problem = PROBLEMS["group"]()
-    above, below = (
-        ascd.solve(problem.replace(penalty=problem.penalty.scaled(f * result.alphas[0])), intercept=True)
-        for f in (1.0 + 1e-9, 0.99)
-    )
-    assert not above.x.any()
-    assert above.converged
-    assert above.n_iter == 0
-    assert below.x.any()
-
-
 @pytest.mark.parametrize(
     ("groups", "error", "words"),
     [

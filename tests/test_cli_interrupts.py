@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 
 pytest.importorskip("click", reason="the extra 'cli' is not installed")
 pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
-from command_line import TELLING, on_a_terminal, press_ctrl_c, run, start
+from command_line import TELLING, press_ctrl_c, run, start
 from copies import LEAVE
 from sklearn.datasets import dump_svmlight_file
 
@@ -135,11 +135,3 @@ def test_an_interrupted_reproduction_goes_on_where_it_stopped_and_logs(tmp_path)
     assert "runs are there already" in error.splitlines()[0]
     assert kept.items() <= stored(tmp_path).items(), "what was done is not done again"
     assert len(stored(tmp_path)) > len(kept)
-
-
-@pytest.mark.parametrize("arguments", [["fit", "houses.csv", "--cv", "2"], ["path", "houses.csv", "--points", "30"]])
-def test_a_terminal_shows_progress_with_the_time_that_is_left(tmp_path, houses, arguments):
-    code, shown = on_a_terminal(*arguments, folder=tmp_path)
-    assert code == 0, shown
-    assert re.search(r"\d+%", shown)
-    assert re.search(r"\d:\d\d:\d\d|-:--:--", shown), "the time that is left"

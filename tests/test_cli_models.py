@@ -263,23 +263,6 @@ def twins(houses):
 TWO = ("--target", "price", "--target", "rent")
 
 
-def test_several_targets(fit, predict, twins):
-    out = fit(twins, *TWO, "--model", "multi-task-elastic-net", "--alpha", 0.1, "--l1-ratio", 0.7, "--tol", 1e-10)
-    assert "target price" in out
-    assert "target rent" in out
-    features, Y = twins[list("abcdef")].to_numpy(), twins[["price", "rent"]].to_numpy()
-    expected = ascd.MultiTaskElasticNet(0.1, l1_ratio=0.7, tol=1e-10).fit(features, Y)
-    found, error = predict(twins)
-    assert found[0] == "price,rent"
-    np.testing.assert_allclose([list(map(float, line.split(","))) for line in found[1:]], expected.predict(features),
-                               atol=1e-6)  # fmt: skip
-    assert float(error.split()[1]) == pytest.approx(expected.score(features, Y), abs=1e-4)
-    found, error = predict(twins[list("abcdef")])
-    assert (error, found[0]) == ("", "price,rent")
-    fit(twins.drop(columns="rent"), "--model", "multi-task-lasso", "--alpha", 0.1)
-    assert predict(twins)[0][0] == "prediction"
-
-
 # ------------------------------------------------------------------------------------------------ --explain
 
 

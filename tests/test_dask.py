@@ -98,19 +98,6 @@ def compare_estimator(model, y, kind, d, n):
     assert found.score(data, target) == pytest.approx(score, abs=1e-6)
 
 
-def test_a_series_is_a_target_and_single_precision_stays(client):
-    import dask.dataframe as dd
-    import pandas
-
-    frame = dd.from_pandas(pandas.DataFrame(X.astype(np.float32)).rename(columns=str).assign(y=SIGNAL), npartitions=3)
-    model = ascd.Lasso(0.05).fit(frame.drop(columns="y"), frame["y"])
-    assert model.coef_.dtype == np.float32
-    np.testing.assert_allclose(model.coef_, ascd.Lasso(0.05).fit(X, SIGNAL).coef_, atol=1e-5)
-    assert model.predict(frame.drop(columns="y")).dtype == np.float32
-    with pytest.raises(ValueError, match="feature 0 was '0', here it is '1'"):
-        model.predict(frame[["1", "0", *map(str, range(2, 8))]])
-
-
 def test_a_round_is_one_task_a_worker_and_one_answer(client, monkeypatch):
     data = da.from_array(RNG.standard_normal((400, 6)), chunks=(20, 6)).persist()
     design = open_design(data)

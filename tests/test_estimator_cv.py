@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -206,23 +205,6 @@ def test_folds_of_other_losses_are_fits_to_their_samples(name, alphas):
     np.testing.assert_allclose(model.coef_path_.toarray()[:, 0], np.mean(alone, axis=0), atol=1e-4)
     refit = getattr(ours, name)(alpha=model.alpha_, tol=1e-10).fit(X, y, sample_weight=WEIGHT)
     np.testing.assert_allclose(model.coef_, refit.coef_, atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    "make", [ours.LassoCV, partial(ours.ElasticNetCV, l1_ratio=[0.3, 0.9]), ours.LogisticRegressionCV]
-)
-def test_the_plot_shows_the_curve_and_the_path(make):
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    grid = {"Cs": 4} if make is ours.LogisticRegressionCV else {"alphas": 4}
-    model = make(**grid, cv=3).fit(X, LABELS)
-    curve, lines = model.plot()
-    assert lines.get_xlabel() in ("alpha", "C")
-    assert len(curve.lines) == 3 + 1 + 2  # folds, their mean, two marks
-    assert len(lines.lines) == X.shape[1] + 2
-    again = model.plot(axes=(curve, lines))
-    assert again[0] is curve
 
 
 WIDE = np.random.default_rng(0).standard_normal((60, 150))

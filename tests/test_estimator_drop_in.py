@@ -180,15 +180,3 @@ def expected_factors(class_weight):
     if class_weight == "balanced":
         return np.array([len(Y) / (3.0 * (label == THREE).sum()) for label in THREE])
     return np.array([class_weight.get(label, 1.0) for label in THREE])
-
-
-@pytest.mark.parametrize("make", [ours.LogisticRegression, ours.LinearSVC, ours.HuberRegressor])
-def test_no_iteration_allowed_ends_at_the_start_with_a_warning(make):
-    y = Y if make is ours.HuberRegressor else LABELS
-    with pytest.warns(ConvergenceWarning, match="Increase max_iter"):
-        model = make(max_iter=0).fit(X, y)
-    assert np.max(model.n_iter_) == 0
-    assert not model.certificate_.converged
-    assert not model.coef_.any()
-    with pytest.raises(ValueError, match=r"'max_iter' parameter of \w+ must be an int in the range \[0, inf\)"):
-        make(max_iter=-1).fit(X, y)

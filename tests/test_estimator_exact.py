@@ -118,20 +118,6 @@ def test_samples_weigh_and_targets_have_penalties_of_their_own(storage):
     np.testing.assert_allclose(model.intercept_, theirs.intercept_, rtol=1e-8)
 
 
-@pytest.mark.parametrize("storage", ["dense", "sparse"])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("shape", ["wide", "tall"])
-def test_large_data_are_left_to_the_solver(monkeypatch, shape, fit_intercept, storage):
-    monkeypatch.setattr("ascd.estimators.least_squares.MOST_ENTRIES", 0)
-    X, y = SHAPES[shape], target(SHAPES[shape])
-    weight = np.arange(len(y)) % 3 + 0.5
-    data = sparse.csc_array(X) if storage == "sparse" else X
-    model = ours.Ridge(0.7, fit_intercept=fit_intercept).fit(data, y, sample_weight=weight)
-    theirs = Theirs(0.7, fit_intercept=fit_intercept, solver="svd").fit(X, y, sample_weight=weight)
-    assert error(model.coef_, theirs.coef_) < 1e-8
-    assert model.certificate_.converged
-
-
 def test_the_gap_is_computed_where_the_coefficients_lie():
     import ascd
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import sklearn
 from scaled_data import SCALES, N, P, counts, data, labels
 from scipy import sparse
 from scipy.optimize import minimize as scipy_minimize
 from sklearn import linear_model
 from sklearn.metrics import d2_tweedie_score
-from sklearn.model_selection import KFold, cross_val_score
+from sklearn.model_selection import KFold
 
 import ascd
 
@@ -82,19 +81,6 @@ def test_cross_validation_fits_and_scores_with_the_offset(stored):
     assert found.coef_ == pytest.approx(last.coef_, rel=1e-4, abs=1e-5)
     truth = np.log(last.predict_proba(X, offset=known)[np.arange(size), (y == "yes").astype(int)]).mean()
     assert found.score(stored(X), y, offset=known) == pytest.approx(truth, rel=1e-4)
-
-
-def test_offsets_are_routed():
-    X, y, _ = data()
-    X, y, known = X / SCALES - 3.0, counts(y), offset_of()
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = ascd.PoissonRegressor(alpha=0.1).set_fit_request(offset=True).set_score_request(offset=True)
-        routed = cross_val_score(model, X, y, cv=KFold(3), params={"offset": known})
-    by_hand = [
-        ascd.PoissonRegressor(alpha=0.1).fit(X[a], y[a], offset=known[a]).score(X[b], y[b], offset=known[b])
-        for a, b in KFold(3).split(X)
-    ]
-    assert routed == pytest.approx(by_hand)
 
 
 @pytest.mark.parametrize(

@@ -130,17 +130,6 @@ def test_what_cannot_be_solved_is_said(params, message):
         LinearSVC(**params).fit(X, LABELS)
 
 
-@pytest.mark.parametrize("bounds", [None, (-0.2, 0.2)])
-def test_a_penalty_weight_of_zero_leaves_a_coefficient_free_where_the_loss_is_smooth(bounds):
-    weights = np.r_[0.0, np.full(7, 1e4)]
-    model = LinearSVC(C=C, penalty_weights=weights, bounds=bounds, tol=1e-9).fit(sparse.csr_array(X), LABELS)
-    assert model.certificate_.converged
-    assert model.certificate_.objective == pytest.approx(primal_objective(model, weights, 1.0), rel=1e-8)
-    assert abs(model.coef_[0, 0]) > 20.0 * np.abs(model.coef_[0, 1:]).max()
-    with pytest.raises(ValueError, match=r"must be positive where loss='hinge'.*penalty_weights\[0\] is 0"):
-        LinearSVC(loss="hinge", penalty_weights=weights).fit(X, LABELS)
-
-
 def test_an_l1_penalty_takes_weights_and_bounds_too():
     model = LinearSVC(penalty="l1", C=0.2, penalty_weights=WEIGHTS, bounds=(-0.1, 0.1), tol=1e-9).fit(X, LABELS)
     assert model.certificate_.converged

@@ -15,8 +15,8 @@ from fuzz import command
 from fuzz.calls import answers, problem_of, truth_of
 from fuzz.calls import interpreted as interpreted_runs
 from fuzz.cases import SPARSE, STORAGES, Case, source, stored
-from fuzz.checks import Violation, judge
-from fuzz.command import Tally, apart, judge_seeds, judge_watched, markdown, side_by_side
+from fuzz.checks import judge
+from fuzz.command import Tally, apart, judge_seeds, judge_watched, side_by_side
 from fuzz.draw import FAMILIES, SINGLE, combinations, draw
 from fuzz.estimators import BLOCK_ESTIMATORS, ESTIMATORS
 from fuzz.forms import twisted, with_columns
@@ -393,16 +393,3 @@ def test_a_case_that_does_not_end_is_a_violation():
     """With a thousandth of a second no case ends in time."""
     (tally,) = apart((0, 1), partial(judge_watched, few=True, family="solve", seconds=1e-3))
     assert [(found.seed, found.violation.kind) for found in tally.found] == [(0, "process died")]
-
-
-def test_reports_add_up():
-    whole, parts = judge_seeds(0, 6, True, "solve"), Tally()
-    for seed in range(6):
-        parts.add(judge_seeds(seed, 1, True, "solve"))
-    assert parts.counts == whole.counts
-    assert (parts.cases, parts.answers, parts.certified) == (whole.cases, whole.answers, whole.certified)
-    whole.found = []
-    whole.count(7, small_case(), judge(small_case())[0], [Violation("gap", "too small", 0.5)], 0.1)
-    text = markdown(whole, "make fuzz", 1.0, ["def test(): ..."])
-    assert "| gap | solve | coarse | 1 | 0.5 | 7 |" in text
-    assert "Cases: **7**" in text

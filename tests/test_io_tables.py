@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ascd.io import Choices, Dialect, Recipe, guess_format, read_table, whole_file, whole_folder, write_text
+from ascd.io import Choices, Dialect, Recipe, read_table, whole_file, whole_folder, write_text
 
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 
@@ -231,21 +231,6 @@ def test_arrays_that_are_no_table(tmp_path, arrays, message):
     with pytest.raises(ValueError, match=message) as caught:
         read_table(tmp_path / "t.npz")
     assert "pickle" not in str(caught.value).lower()
-
-
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("a.SVM", "libsvm"), ("b.tsv.gz", "csv"), ("c.pq", "parquet"), ("d.bz2", "libsvm"),
-        ("t.xlsx", "saved as CSV"), ("t.csv.zip", "does not show"), ("t.tar.gz", "archives unpacked"),
-    ],
-)  # fmt: skip
-def test_formats_by_name(name, found):
-    if " " not in found:
-        assert guess_format(name) == found
-        return
-    with pytest.raises(ValueError, match=found):
-        guess_format(name)
 
 
 @pytest.mark.parametrize(

@@ -70,15 +70,6 @@ def test_bool_is_zero_and_one(make):
     check_problem(make(VALUES > 0), (VALUES > 0).astype(float))
 
 
-def test_targets_weights_and_start_are_left_alone():
-    weights, start = np.linspace(0.0, 2.0, D), X.copy()
-    kept = [array.copy() for array in (TARGET, weights, start)]
-    problem = ascd.Problem(VALUES, TARGET, penalty=ascd.L1(0.5), sample_weight=weights)
-    ascd.minimize(problem, rule="cyclic", x0=start)
-    for array, before in zip((TARGET, weights, start), kept, strict=True):
-        np.testing.assert_array_equal(array, before)
-
-
 STORAGES = {
     "dense": Dense(np.asfortranarray(VALUES, dtype=float)),
     "sparse": open_design(SPARSE["csc_array"](VALUES)).matrix,

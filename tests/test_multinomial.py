@@ -63,18 +63,6 @@ def test_a_feature_is_used_by_all_classes_or_by_none(C):
     assert objective(plain, C, 1.0) <= objective(model, C, 1.0) + 1e-8
 
 
-def test_no_penalty_ends_stationary_and_weights_are_repeated_samples():
-    model = ours.LogisticRegression(C=np.inf, tol=1e-6).fit(X, Y)
-    theirs = peers.LogisticRegression(C=np.inf, tol=1e-10, max_iter=100_000, solver="newton-cg").fit(X, Y)
-    assert objective(model, np.inf, 0.0) == pytest.approx(objective(theirs, np.inf, 0.0), abs=1e-4)
-    np.testing.assert_allclose(model.coef_.sum(axis=0), 0.0, atol=1e-10)
-    np.testing.assert_allclose(model.intercept_.sum(), 0.0, atol=1e-10)
-    weight = np.random.default_rng(0).integers(0, 3, len(Y)).astype(float)
-    weighted = ours.LogisticRegression(tol=1e-12).fit(X, Y, sample_weight=weight)
-    repeated = ours.LogisticRegression(tol=1e-12).fit(X.repeat(weight.astype(int), 0), Y.repeat(weight.astype(int)))
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-6)
-
-
 def test_cross_validation_agrees_with_scikit_learn():
     shared = {"Cs": [0.01, 1.0, 100.0], "cv": KFold(3, shuffle=True, random_state=0), "scoring": "neg_log_loss"}
     mine = ours.LogisticRegressionCV(**shared, tol=1e-9).fit(X, Y)

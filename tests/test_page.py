@@ -11,17 +11,7 @@ import numpy as np
 import pytest
 from command_line import run
 
-from ascd.reproduction.page import (
-    Axis,
-    Chart,
-    Section,
-    Series,
-    TableSection,
-    draw_charts,
-    numbers_of,
-    toolbar,
-    write_page,
-)
+from ascd.reproduction.page import Axis, Chart, Section, Series, TableSection, draw_charts, numbers_of, write_page
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TIME = (Axis("t", "t"),)
@@ -37,12 +27,6 @@ def test_numbers_of_a_chart():
     _, rows = numbers_of(Chart("c", "", "", TIME, thin, "share"))
     assert [row[0] for row in rows] == [f"component {rank}" for rank in (1, 5, 9, 12, 16, 20)]
     assert rows[-1][-1] == "0.05"
-
-
-def test_there_are_switches_only_for_what_can_be_chosen():
-    flat = Chart("c", "", "", TIME, (Series("s", {"t": [0]}, [0.0]),), "y", log=False)
-    assert toolbar([flat]) == ""
-    assert 'data-choice="y"' in toolbar([flat._replace(log=True)])
 
 
 @pytest.fixture(scope="module")
@@ -132,18 +116,6 @@ def test_the_switches_redraw_and_hide(page):
     for count in (1, 2):
         page.locator("#chart-c .legend button").first.click()
         assert page.locator("#chart-c svg path.curve").count() == count
-
-
-def test_hovering_shows_values_and_numbers_unfold(page):
-    page.locator("#chart-c svg").scroll_into_view_if_needed()
-    box = page.locator("#chart-c svg").bounding_box()
-    page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + box["height"] * 0.4)
-    text = page.locator("#chart-c .tip").inner_text()
-    assert "epochs:" in text
-    assert "<b>ASCD</b>" in text, "names are text, never markup"
-    assert not page.locator("#chart-c .numbers table").is_visible()
-    page.locator("#chart-c .numbers summary").click()
-    assert page.locator("#chart-c .numbers table").is_visible()
 
 
 def test_without_javascript_the_numbers_are_there(browser, written):

@@ -39,20 +39,6 @@ def test_a_trace_plots_its_objective_and_its_active_set(problem, x, label):
     assert (ax.get_xlabel(), curve.get_label(), ax.get_yscale()) == (label, "mine", "log")
 
 
-@pytest.mark.parametrize("names", [None, [f"gene {j}" for j in range(40)]])
-def test_a_path_names_its_largest_coefficients(problem, names):
-    found = ascd.path(problem, n_alphas=8, eps=0.1)
-    ax = found.plot(names=names)
-    if names is None:
-        assert ax.get_legend() is None
-        return
-    largest = np.argsort(-np.abs(found.coefs).max(axis=1), kind="stable")[:10]
-    used = [names[j] for j in largest if found.coefs[j].any()]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == used
-    with pytest.raises(ValueError, match="names must have one entry for each of 40 coefficients; got 1"):
-        found.plot(names=["x"])
-
-
 def test_what_cannot_be_drawn_is_named(problem):
     with pytest.raises(ValueError, match=r"unknown x 'time'.*iteration, reads, seconds"):
         ascd.minimize(problem, max_iter=10, rng=0).trace.plot(x="time")

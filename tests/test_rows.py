@@ -156,23 +156,6 @@ def test_data_that_are_lost_leave_the_best_point(compiled):
     assert found.gap >= found.objective - ascd.solve(here, tol=1e-12).objective
 
 
-@pytest.mark.parametrize(
-    ("how", "status"),
-    [
-        ({"max_iter": 2}, "iteration limit"),
-        ({"max_time": 0.0}, "time limit"),
-        ({"callback": lambda now: now.iteration == 2}, "interrupted"),
-    ],
-)
-def test_limits(how, status, compiled):
-    problem = stated(in_parts(X), "logistic", 100)
-    found = ascd.solve(problem, tol=1e-12, **how)
-    assert str(found.status) == status
-    assert found.n_iter <= 2
-    assert found.objective == pytest.approx(stated(X, "logistic", 100).objective(found.x))
-    assert found.gap < np.inf
-
-
 # ----------------------------------------------------------------------------- moments of some columns
 
 RNG = np.random.default_rng(1)

@@ -133,22 +133,6 @@ def test_a_run_ends_after_a_look_at_exact_entries_only(monkeypatch):
     assert min(looks) > 1e-6
 
 
-def test_solutions_say_how_far_their_intervals_can_be_trusted():
-    problem = tall(2).library()
-    likely = ascd.minimize(problem, "u-ascd", ascd.Stochastic(40, failure=0.25), rng=0)
-    assert likely.converged
-    assert likely.gap <= 1e-6 * likely.zero_objective
-    assert likely.confidence == 0.75
-    words = "The intervals of the run held with probability 0.75; status and gap do not rest on them."
-    assert likely.intervals == words
-    assert likely.intervals in likely._repr_html_()
-    assert not np.isnan(likely.trace.violations).any()
-    certain = ascd.minimize(problem, "u-ascd", "norm")
-    assert (certain.confidence, certain.intervals) == (1.0, "The intervals of the run are proved.")
-    printed = ascd.minimize(problem, "u-ascd", ascd.Random(printed=True), rng=0)
-    assert (printed.confidence, "may not have held" in printed.intervals) == (0.0, True)
-
-
 @pytest.mark.parametrize("failure", [1e-9, 1e-16, 1e-30, 1e-200])
 def test_however_small_the_failure_is_nothing_is_called_proved(failure, monkeypatch):
     """1 - 1e-17 is 1 in float64, and six digits of 1 - 1e-9 are those of 1.  What is drawn does not matter here."""

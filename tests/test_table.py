@@ -12,7 +12,6 @@ from matrix_answers import check_answers
 import ascd
 from ascd._core.threads import use_threads
 from ascd.matrix.base import as_block
-from ascd.matrix.table import Codes
 
 pandas = pytest.importorskip("pandas", reason="the extra 'cli' is not installed")
 RNG = np.random.default_rng(0)
@@ -98,19 +97,6 @@ def test_new_data_get_the_levels_of_the_fit():
     assert model.predict(like).shape == (3,)
     with pytest.raises(ValueError, match=r"feature 3 was 'town=Basel', here it is 'town=Bern'|X has \d+ features"):
         model.predict(ascd.Table(new.assign(town=new["town"].astype("category"), grade=pandas.Categorical([4, 4, 4]))))
-
-
-def test_a_category_takes_its_codes_and_nothing_else():
-    levels = 5000
-    codes = RNG.integers(0, levels, 100_000).astype(np.int16)
-    part = Codes(codes, levels)
-    assert part.nbytes == 200_000
-    assert part.shape == (100_000, levels)
-    np.testing.assert_array_equal(part.counts, np.bincount(codes, minlength=levels))
-    table = ascd.Table(pandas.DataFrame({"key": pandas.Categorical.from_codes(codes, np.arange(levels))}))
-    assert table.as_design().nbytes <= 400_000
-    y = np.where(codes % 2 == 0, 1.0, -1.0)
-    assert ascd.Ridge(1.0).fit(table, y).score(table, y) > 0.9
 
 
 BAD = [

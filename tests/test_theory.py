@@ -36,16 +36,6 @@ def uniform_expected_values(Q: np.ndarray, x0: np.ndarray, n_iter: int) -> np.nd
     return np.array(values)
 
 
-@pytest.mark.parametrize("n", [3, 20, 100_000])
-@pytest.mark.parametrize("alpha", [1e-6, 0.01, 0.4999])
-def test_cycling_constant_solves_its_equation(n: int, alpha: float) -> None:
-    c = theory.cycling_constant(n, alpha)
-    powers = c ** np.arange(n)
-    assert powers[-1] == pytest.approx((1 - alpha) / n * powers.sum(), rel=1e-11)
-    # The proof's two-sided bound; the lower half implies the printed 1 - 4 alpha / n.
-    assert theory.cycling_constant_bound(n, alpha) <= c <= 1 - 2 * alpha / n
-
-
 @pytest.mark.parametrize(("n", "alpha"), FAMILY)
 def test_steepest_descent_cycles_from_the_worst_start_and_gains_no_more_than_the_bound(n: int, alpha: float) -> None:
     Q, c = theory.lower_bound_matrix(n, alpha), theory.cycling_constant(n, alpha)

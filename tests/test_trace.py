@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from test_run import LAM, A, B, N, problem
+from test_run import N, problem
 
 import ascd
 from ascd.results.trace import COLUMNS
@@ -48,25 +48,6 @@ def test_the_columns():
     assert repr(trace) == f"Trace({len(trace)} records)"
     with pytest.raises(AttributeError, match="objektive"):
         _ = trace.objektive
-
-
-def test_the_first_record_tells_the_start_exactly():
-    trace = ascd.minimize(problem(), rule="a-ascd", max_iter=1, rng=0).trace
-    scores = np.maximum(np.abs(A.T @ B) - LAM, 0.0)
-    assert trace.objective[0] == pytest.approx(0.5 * B @ B)
-    assert trace.bound[0] == pytest.approx(scores.max())
-    assert trace.zero_lower[0] == np.mean(scores == 0.0)
-    assert trace.active[0] == 1  # all entries are known: only the steepest may be steepest
-
-
-def test_the_gap_is_recorded_when_asked_for():
-    shots = []
-    trace = ascd.minimize(
-        problem(), rule="cyclic", record_gap=True, max_iter=40, tol=0.0, callback=lambda s: shots.append(s.x.copy())
-    ).trace
-    expected = [problem().gap(x) for x in [np.zeros(N), *shots]]
-    np.testing.assert_allclose(trace.gap, expected, rtol=1e-9, atol=1e-11)
-    assert np.isnan(ascd.minimize(problem(), rule="cyclic", max_iter=40).trace.gap).all()
 
 
 @pytest.mark.parametrize(

@@ -82,17 +82,6 @@ def test_answers_of_block_penalties_that_are_no_numbers_prove_nothing(wrong):
         assert not solution.status.is_answer
 
 
-@pytest.mark.parametrize(
-    "rule", ["ascd", "adaptive", "look-ahead", "block", "a-ascd", "u-ascd", "l-ascd", "working-set"]
-)
-@pytest.mark.parametrize("bounds", [(-1e18, -1e18), (1e9, -1e9), (2.0, 1.0), (np.inf, -np.inf), (-1.0, np.nan)])
-def test_bounds_that_are_none_lead_to_coordinates_all_the_same(bounds, rule):
-    """Compiled, they once led beyond the arrays of a rule, and to the end of the process."""
-    solution = ascd.minimize(PROBLEM, rule, steepness=Told(bounds), max_iter=60, rng=0)
-    assert (solution.n_iter, solution.status.is_answer) == (60, False)
-    assert solution.objective < PROBLEM.objective(np.zeros(N))
-
-
 # -------------------------------------------------------------------------------------------- debug mode
 
 
