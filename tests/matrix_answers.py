@@ -28,9 +28,9 @@ def check_answers(design, A, columns=None, seed=0, close=1e-12, error=1e-13):
         np.testing.assert_allclose(out, vectors[2] + B @ factors[:, 0], **near)
         np.testing.assert_allclose(design.means(chosen, weight), weight @ B / weight.sum(), **near)
         if chosen.size:
-            np.testing.assert_allclose(design.dots_with_several(chosen, vectors.T), B.T @ vectors.T, **near)
+            np.testing.assert_allclose(design.dots(chosen, vectors.T), B.T @ vectors.T, **near)
             out = vectors.T.copy()
-            design.add_several(chosen, factors, out)
+            design.add(chosen, factors, out)
             np.testing.assert_allclose(out, vectors.T + B @ factors, **near)
     np.testing.assert_array_equal(as_block(design.take(columns), d), A[:, columns])
     check_products(design, A, weight, near)

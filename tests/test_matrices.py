@@ -245,12 +245,12 @@ class Own(Matrix):
     def _check(self, name, columns, vector):
         assert columns.ndim == 1
         assert np.unique(columns).size == columns.size
-        assert vector.shape == self.shape[:1]
+        assert vector.shape[0] == self.shape[0]
         self.asked[name] += columns.size
 
     def dots(self, columns, vector):
         self._check("dots", columns, vector)
-        return vector @ self.A[:, columns]
+        return self.A[:, columns].T @ vector
 
     def add(self, columns, factors, out):
         self._check("add", columns, out)

@@ -10,6 +10,8 @@ import scipy.sparse as sp
 from pairs import in_pairs
 
 import ascd
+from ascd.matrix import costs
+from ascd.problem.softmax import Softmax
 from ascd.solver import tuning
 from ascd.solver.gram import GramMatrix
 from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
@@ -196,3 +198,33 @@ D, M, T = 30, 4, 3
 RNG = np.random.default_rng(0)
 BLOCK = RNG.standard_normal((D, M)) * (RNG.random((D, M)) < 0.7)
 BLOCK[7] = 0.0
+LABELS = RNG.integers(0, T, D)
+WEIGHT = RNG.random(D) * (RNG.random(D) < 0.8)
+CURVATURE = Softmax(LABELS, T, WEIGHT).evaluate(RNG.standard_normal((D, T)), False)[2]
+
+
+def hessian():
+    """Of the losses in the coefficients (j, t), as they stand, and then the constants: Σ_k s·(diag(p) − ppᵀ) ⊗ aaᵀ."""
+    total = np.zeros(((M + 1) * T, (M + 1) * T))
+    for k in range(D):
+        if WEIGHT[k] > 0.0:
+            share = CURVATURE.own[k] / WEIGHT[k]
+            own = WEIGHT[k] * (np.diag(share) - np.outer(share, share))
+            row = np.append(BLOCK[k], 1.0)
+            total += np.kron(np.outer(row, row), own)
+    return total
+
+
+@pytest.mark.parametrize("ones", [False, True])
+@pytest.mark.parametrize("cost", [0.0, np.inf], ids=["dense rows", "sparse products"])
+def test_the_matrix_is_the_hessian(cost, ones, monkeypatch):
+    """Also where columns stand in another order, and rows are empty."""
+    whole, size = hessian(), (M + ones) * T
+    monkeypatch.setattr(costs, "DENSE_PRODUCT", cost)
+    monkeypatch.setattr(costs, "COUPLED_AT_ONCE", 5 * size)
+    columns = np.array([2, 0, 4, 1])
+    wide = np.zeros((D, 6))
+    wide[:, columns] = BLOCK
+    design = ascd.Problem(sp.csc_array(wide), LABELS, "softmax", ascd.L21(1.0)).design
+    found = design.coupled_gram(columns, CURVATURE.own, CURVATURE.shared, ones)
+    np.testing.assert_allclose(found, whole[:size, :size], atol=1e-13)

@@ -76,28 +76,18 @@ def parts_of(price: float) -> int:
     return threads * max(1, min(MOST_PARTS, int(price / (max(1, threads) * WORTH_A_PART))))
 
 
-def share(
-    price: float, size: int, kernel: Callable[..., Any], *arguments: Any,
-    weigh: Callable[[], Array | None] | None = None, room: Callable[[], Array] | None = None,
-) -> None:  # fmt: skip
+def share(price: float, size: int, kernel: Callable[..., Any], *arguments: Any) -> None:
     """Call kernel(*arguments, start, stop) for consecutive parts of range(size), in parallel.
 
-    ``price`` is the time of all of it on one thread, in nanoseconds.  Parts have equal size, or equal weight where
-    ``weigh`` returns the running total of weights.  ``room`` makes a work array for each part, passed before ``start``.
-    The kernel writes only to that and to the entries of its own part, so that the outcome does not depend on the
-    number of threads.
+    ``price`` is the time of all of it on one thread, in nanoseconds.  Parts have equal size.  The kernel writes only to
+    the entries of its own part, so that the outcome does not depend on the number of threads.
     """
     parts = min(size, parts_of(price)) if _jobs.get() > 1 else 1
     if parts < 2:
-        kernel(*arguments, *([room()] if room else []), 0, size)
+        kernel(*arguments, 0, size)
         return
-    total = weigh() if weigh else None
-    if total is None:
-        ends = [size * part // parts for part in range(parts + 1)]
-    else:
-        ends = [0, *np.searchsorted(total, total[-1] * np.arange(1, parts) / parts).tolist(), size]
-    spans = [span for span in pairwise(ends) if span[0] < span[1]]
-    run_together([partial(kernel, *arguments, *([room()] if room else []), *span) for span in spans])
+    spans = pairwise(size * part // parts for part in range(parts + 1))
+    run_together([partial(kernel, *arguments, *span) for span in spans])
 
 
 def run_together(tasks: Sequence[Callable[[], Any]]) -> None:

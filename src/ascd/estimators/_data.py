@@ -308,16 +308,10 @@ class Opened:
 
     def times(self, coefs: Array) -> Array:
         """Return X·coefs, for one vector or for one a column."""
-        several = coefs.reshape(self.shape[1], -1)
-        if hasattr(self.matrix, "add_several") and several.shape[1] > 1:  # one round trip for all
-            used, out = np.flatnonzero(several.any(axis=1)), np.zeros((self.shape[0], several.shape[1]), order="F")
-            self.matrix.add_several(used, np.asarray(several[used], dtype=np.float64), out)
-            return out
-        out = np.zeros((several.shape[1], self.shape[0]))
-        for predictor, coef in zip(out, several.T, strict=True):
-            used = np.flatnonzero(coef)
-            self.matrix.add(used, np.ascontiguousarray(coef[used], dtype=np.float64), predictor)
-        return out[0] if coefs.ndim == 1 else out.T
+        used = np.flatnonzero(coefs if coefs.ndim == 1 else coefs.any(axis=1))
+        out = np.zeros((self.shape[0], *coefs.shape[1:]), order="F")
+        self.matrix.add(used, np.ascontiguousarray(coefs[used], dtype=np.float64), out)
+        return out
 
     def predictor(self, rows: Array, used: Array) -> Callable[[Array], Array]:
         """Return a function coefs ↦ X[rows]·coefs."""

@@ -1,18 +1,17 @@
 """The one interface to a matrix A of shape (n_samples, n_features), however and wherever it is stored.
 
 The solver and the certificates never look inside: they call the methods of ``Matrix``, with ``columns`` an array of
-column indices (int64, none twice) and float64 vectors.  Three methods must be written, everything else has a default
-that a storage with a faster way replaces:
+column indices (int64, none twice) and float64 vectors, one or one a column.  Three methods must be written, everything
+else has a default that a storage with a faster way replaces:
 
 =======================  =======================================================================================
 must be written          ``dots`` (gradient entries), ``add`` (Ax follows a step), ``take`` (columns in local memory)
 must be set              ``shape``
 passes                   ``column_stats``, ``squares``, ``careful_dots``, ``means``, ``check_finite``
-several outputs          ``dots_with_several``, ``add_several``
 products of columns      ``products``, ``multiplier``, ``coupled_gram``
 costs                    ``nbytes``, ``entries``, ``counts``, ``pass_cost``, ``sweep_cost``, ``products_cost``
-where passes cost much   ``is_dear``, ``in_rounds``, ``at_once``, ``answers_several``, ``brings_columns``,
-                         ``dots_and_worst``, ``are_near``, ``most_near``, ``kept_products``, ``row_parts``, ``rounds``
+where passes cost much   ``is_dear``, ``at_once``, ``answers_several``, ``brings_columns``, ``dots_and_worst``,
+                         ``are_near``, ``most_near``, ``kept_products``, ``row_parts``, ``rounds``
 =======================  =======================================================================================
 
 ``dense`` and ``sparse`` are matrices in the memory of this process, ``rows`` those that lie by rows, ``files`` those on
@@ -24,12 +23,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._core.checks import Array, finite_values
+from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.columns import careful_products, fill_block, fill_squares
 
@@ -70,7 +70,6 @@ class Matrix(ABC):
     is_sparse : columns in local memory are sparse
     at_once : columns that may be one working set because their products come with a pass, and columns are not moved; 0
         where products are computed as they are needed
-    in_rounds : a request costs a round trip, however few columns it is about; then all are requested at once
     is_dear : a pass costs so much that a proof from intervals is not confirmed by one
     answers_several : a pass costs much, and one for several vectors no more than one for one
     brings_columns : a round that finds columns to move copies them into local memory too
@@ -83,7 +82,6 @@ class Matrix(ABC):
     feature_names: list[str] | None = None
     is_sparse: bool = False
     at_once: int = 0
-    in_rounds: bool = False
     is_dear: bool = False
     answers_several: bool = False
     brings_columns: bool = False
@@ -91,12 +89,12 @@ class Matrix(ABC):
     row_parts: Any = None
 
     @abstractmethod
-    def dots(self, columns: Array, vector: Array) -> Array:
-        """Return ⟨a_j, vector⟩ for these columns; shape (columns.size,)."""
+    def dots(self, columns: Array, vectors: Array) -> Array:
+        """Return A_columnsᵀ·vectors for vectors of shape (n_samples,) or (n_samples, T): (columns.size,) or with T."""
 
     @abstractmethod
     def add(self, columns: Array, factors: Array, out: Array) -> None:
-        """out += A_columns·factors, with ``out`` of shape (n_samples,)."""
+        """out += A_columns·factors, with ``out`` of shape (n_samples,) or (n_samples, T), and factors likewise."""
 
     @abstractmethod
     def take(self, columns: Array) -> Part:
@@ -108,21 +106,22 @@ class Matrix(ABC):
         ``weight`` is a number or has shape (n_samples,).
         """
         every, ones = np.arange(self.shape[1]), np.ones((1, self.shape[0]))
-        found = np.ascontiguousarray(self.dots_with_several(every, np.concatenate([vectors, ones]).T).T)
+        found = np.ascontiguousarray(self.dots(every, np.concatenate([vectors, ones]).T).T)
         return ColumnStats(self.squares(weight, every), self.squares(1.0, every), found[-1], found[:-1])
 
     def squares(self, weight: Any, columns: Array) -> Array:
         """Return Σ_k s_k·a_kj² of these columns, s a number or a vector of shape (n_samples,)."""
         out = np.empty(columns.size)
-        for there, part in self._portions(columns):
-            fill_squares(part.matrix, part.places, weight, out[there], 0, part.places.size)
+        for there, part, cost in self._portions(columns):
+            share(cost, part.places.size, fill_squares, part.matrix, part.places, weight, out[there])
         return out
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
         """Return ⟨a_j, vector⟩ for these columns with compensation, and bounds on the errors."""
         product, error = np.empty((2, columns.size))
-        for there, part in self._portions(columns):
-            careful_products(part.matrix, part.places, vector, product[there], error[there], 0, part.places.size)
+        for there, part, cost in self._portions(columns):
+            given = part.matrix, part.places, vector, product[there], error[there]
+            share(cost, part.places.size, careful_products, *given)
         return product, error
 
     def means(self, columns: Array, weight: Array) -> Array:
@@ -132,25 +131,20 @@ class Matrix(ABC):
 
     def check_finite(self) -> None:
         """Raise a ValueError that says how many entries are not finite."""
-        for _, part in self._portions(np.arange(self.shape[1])):
+        for _, part, _ in self._portions(np.arange(self.shape[1])):
             finite_values(part.matrix.stored() if self.is_sparse else as_block(part, self.shape[0]), "A")
 
-    def _portions(self, columns: Array) -> Iterator[tuple[slice, Part]]:
-        """Some of the columns at a time, in local memory: at most ``costs.BLOCK_BYTES`` of them."""
-        step = max(1, costs.BLOCK_BYTES * self.shape[1] // (8 * max(1, self.entries())))
+    @property
+    def portion_bytes(self) -> float:
+        """Bytes of columns that may be in local memory together."""
+        return costs.BLOCK_BYTES
+
+    def _portions(self, columns: Array) -> Iterator[tuple[slice, Part, float]]:
+        """Some of the columns at a time: their places among these, the columns in local memory, what reading costs."""
+        step = max(1, int(min(columns.size, self.portion_bytes * columns.size / (8 * max(1, self.entries(columns))))))
         for start in range(0, columns.size, step):
             there = slice(start, min(start + step, columns.size))
-            yield there, self.take(columns[there])
-
-    # ---- several outputs
-
-    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
-        """Return A_columnsᵀ·vectors, of shape (columns.size, n_outputs)."""
-        return dots_of_each(self.dots, columns, vectors)
-
-    def add_several(self, columns: Array, factors: Array, out: Array) -> None:
-        """out += A_columns·factors, with ``out`` of shape (n_samples, n_outputs)."""
-        add_each(self.add, columns, factors, out)
+            yield there, self.take(columns[there]), self.pass_cost(columns[there])
 
     # ---- products of columns with each other
 
@@ -285,19 +279,6 @@ def as_block(part: Part, d: int) -> Array:
     block = np.zeros((d, part.places.size), order="F")
     fill_block(part.matrix, part.places, block)
     return block
-
-
-def dots_of_each(dots: Callable[[Array, Array], Array], columns: Array, vectors: Array) -> Array:
-    """Return A_columnsᵀ·vectors by ``dots`` for one vector after the other."""
-    return np.stack([dots(columns, vector) for vector in np.ascontiguousarray(vectors.T)], axis=1)
-
-
-def add_each(add: Callable[[Array, Array, Array], None], columns: Array, factors: Array, out: Array) -> None:
-    """out += A_columns·factors by ``add`` for one output after the other."""
-    for number in range(out.shape[1]):
-        column = out[:, number].copy()
-        add(columns, factors[:, number].copy(), column)
-        out[:, number] = column
 
 
 def gram_of_block(block: Array, own_curvature: Array, shared: Array | None) -> Array:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,11 +69,11 @@ class CachedMatrix(Remote):
 
     @abstractmethod
     def read_dots(self, columns: Array, vectors: Array) -> Array:
-        """Return ``dots``, or ``dots_with_several`` for vectors of shape (n_samples, n_outputs), from a pass."""
+        """Return ``dots`` from a pass."""
 
     @abstractmethod
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
-        """Do what ``add``, or ``add_several`` for ``out`` of shape (n_samples, n_outputs), does by a pass."""
+        """Do what ``add`` does by a pass."""
 
     @property
     def most_near(self) -> int:
@@ -82,36 +81,20 @@ class CachedMatrix(Remote):
         n = self.shape[1]
         return int(self.cache_bytes / max(1.0, self._bytes(np.arange(n)) / n)) if self.caches_dots else n
 
-    def dots(self, columns: Array, vector: Array) -> Array:
-        # without room for all of them, one pass for all is faster than two answers
-        cache = self._with(columns) if self.caches_dots else self._cache
-        return self._from_both(cache, columns, vector)
-
-    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
+    def dots(self, columns: Array, vectors: Array) -> Array:
+        """From the cache, and from a pass for columns that are not in it."""
         cache = (self._with(columns) if self.caches_dots else None) or self._cache
-        return self._from_both(cache, columns, vectors)
-
-    def _from_both(self, cache: Cache | None, columns: Array, vectors: Array) -> Array:
-        """Products from the cache, and from a pass for columns that are not in it."""
         out = np.empty((columns.size, *vectors.shape[1:]))
         cached = np.zeros(columns.size, dtype=bool) if cache is None else cache.has(columns)
         if cache is not None and cached.any():
-            dots = cache.local.dots if vectors.ndim == 1 else cache.local.dots_with_several
-            out[cached] = dots(cache.place[columns[cached]], vectors)
+            out[cached] = cache.local.dots(cache.place[columns[cached]], vectors)
         if not cached.all():
             out[~cached] = self.read_dots(columns[~cached], vectors)
         return out
 
-    def squares(self, weight: Any, columns: Array) -> Array:
-        local, places = self.local(columns)
-        return local.squares(weight, places)
-
-    def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
-        product, error = np.empty((2, columns.size))
-        for there in self._pieces(columns):
-            local, places = self.local(columns[there])
-            product[there], error[there] = local.careful_dots(places, vector)
-        return product, error
+    @property
+    def portion_bytes(self) -> float:
+        return 0.5 * self.cache_bytes
 
     def add(self, columns: Array, factors: Array, out: Array) -> None:
         """From the cache if all of these columns are in it; they are fetched where there is room, moving cheap."""
@@ -121,11 +104,7 @@ class CachedMatrix(Remote):
         if cache is None or not cache.has(columns).all():
             self.read_add(columns, factors, out)
         else:
-            add = cache.local.add if out.ndim == 1 else cache.local.add_several
-            add(cache.place[columns], factors, out)
-
-    def add_several(self, columns: Array, factors: Array, out: Array) -> None:
-        self.add(columns, factors, out)
+            cache.local.add(cache.place[columns], factors, out)
 
     def multiplier(self, keeps: bool) -> Multiplier:
         return CachedMultiplier(self, keeps)
@@ -144,11 +123,6 @@ class CachedMatrix(Remote):
             return cache.local, cache.place[columns]
         self._make_room(self._bytes(columns))
         return self.fetch(columns), np.arange(columns.size)
-
-    def _pieces(self, columns: Array) -> Iterator[slice]:
-        """Parts of the columns that may be fetched together."""
-        size = max(1, int(columns.size * self.cache_bytes / max(1.0, 2.0 * self._bytes(columns))))
-        return (slice(start, min(start + size, columns.size)) for start in range(0, columns.size, size))
 
     def _bytes(self, columns: Array) -> float:
         """What the columns take in local memory; a sparse entry has its row."""

@@ -155,7 +155,7 @@ def dots_and_worst(
 def linear(chunk: Matrix, columns: Array, factors: Array) -> Array:
     """Return A_columns·factors on the rows of the chunk, with a column an output where there are several."""
     out = np.zeros((chunk.shape[0], *factors.shape[1:]))
-    (chunk.add if factors.ndim == 1 else chunk.add_several)(columns, np.ascontiguousarray(factors), out)
+    chunk.add(columns, np.ascontiguousarray(factors), out)
     return out
 
 
@@ -247,7 +247,6 @@ SUMS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "moments": add_moments,
     "squares": _add_all,
     "dots": _add_all,
-    "dots_with_several": _add_all,
     "careful_dots": add_carefully,
     "apply": lambda answers: answers[0].together(answers),
 }
@@ -329,9 +328,8 @@ class Chunks(Remote):
         return self._sums("squares", columns, lambda rows: (_of_rows(weight, rows),))
 
     def read_dots(self, columns: Array, vectors: Array) -> Array:
-        """Return ``dots`` or ``dots_with_several`` from a round."""
-        request = "dots" if vectors.ndim == 1 else "dots_with_several"
-        return self._sums(request, columns, lambda rows: (vectors[rows],), vectors.shape[1:])
+        """Return ``dots`` from a round."""
+        return self._sums("dots", columns, lambda rows: (vectors[rows],), vectors.shape[1:])
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
         product, error = np.zeros((2, columns.size))
@@ -340,7 +338,7 @@ class Chunks(Remote):
         return product, error
 
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
-        """Do what ``add`` and ``add_several`` do by a round."""
+        """Do what ``add`` does by a round."""
         for _, answers in self._ask("linear", columns, by_columns=(factors,)):
             for span, change in zip(self.spans, answers, strict=True):
                 out[span] += change
@@ -418,7 +416,7 @@ class TallChunks(Chunks):
     """
 
     at_once = costs.AT_ONCE
-    in_rounds = with_products = True
+    with_products = True
     # replaced as a whole: folds of a cross-validation share it between threads
     _moments: tuple[tuple[Any, Moments], ...] = ()
 
@@ -426,18 +424,12 @@ class TallChunks(Chunks):
     def row_parts(self) -> TallChunks:  # type: ignore[override]
         return self
 
-    def dots(self, columns: Array, vector: Array) -> Array:
-        return self.read_dots(columns, vector)
-
-    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
+    def dots(self, columns: Array, vectors: Array) -> Array:
         return self.read_dots(columns, vectors)
 
     def add(self, columns: Array, factors: Array, out: Array) -> None:
         if columns.size:
             self.read_add(columns, factors, out)
-
-    def add_several(self, columns: Array, factors: Array, out: Array) -> None:
-        self.add(columns, factors, out)
 
     def means(self, columns: Array, weight: Array) -> Array:
         """Return the means; products of these columns, which are requested next, come along."""

@@ -37,17 +37,11 @@ SPARSE_PARTS = 8
 #: Compiled: columns whose sums stay in the cache (8 KiB each kind) while the rows of a block pass, and rows of these
 #: that are read before the next columns are, half a megabyte of them.
 TILE, TILE_ROWS = 1024, 64
-#: Compiled: rows that are counted together when entries are listed by rows.
-ROWS_A_PART = 512
 #: What is left of a product of columns is rounding up to this share of what their means took from it: it is a sum
 #: whose relative error is d·2⁻⁵³ at most.
 LEFT_BY_MEANS = 1e-12
-#: The Gram matrix of coupled outputs is summed up row by row from sparse columns with at most this share of entries
-#: (both ways take the same time at 0.65 to 0.9, for 10 to 100 columns and 3 to 20 outputs), else from dense rows, with
-#: so many numbers at a time.
-SPARSE_COUPLED, COUPLED_AT_ONCE = 0.6, 300_000
-#: The numbers of a pair of columns are filled up to a multiple of this, for vector registers.
-LANES = 4
+#: Numbers of a Gram matrix of coupled outputs that are summed up from dense rows at a time.
+COUPLED_AT_ONCE = 300_000
 
 # ---- data that are read where they are
 

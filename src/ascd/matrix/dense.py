@@ -5,6 +5,7 @@ Sums are float64, products of dense columns with each other come from the linear
 
 from __future__ import annotations
 
+import math
 import operator
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, Matrix, Multiplier, Part
-from ascd.matrix.columns import add_columns, careful_products, fill_column_stats, fill_dots, fill_squares
+from ascd.matrix.columns import add_columns, fill_column_stats, fill_dots
 
 NOTHING = np.empty(0)
 
@@ -32,9 +33,9 @@ class Local(Matrix):
     def beside(self, other: Any) -> Local:
         """Return these columns followed by those of another matrix of this kind."""
 
-    def running_entries(self, columns: Array | None) -> Array | None:
-        """Return the cumulated numbers of stored entries of these columns; None where all have the same number."""
-        return None
+    @property
+    def portion_bytes(self) -> float:
+        return math.inf
 
     @property
     def nbytes(self) -> int:
@@ -46,26 +47,30 @@ class Local(Matrix):
         square, plain, total = np.empty((3, n))
         products = np.empty((len(vectors), n))
         scale, weights = (float(weight), NOTHING) if np.ndim(weight) == 0 else (0.0, weight)
-        self._share(None, fill_column_stats, scale, weights, vectors, square, plain, total, products)
+        given = self.matrix, scale, weights, vectors, square, plain, total, products
+        share(self.pass_cost(), n, fill_column_stats, *given)
         return ColumnStats(square, plain, total, products[:count])
 
-    def squares(self, weight: Any, columns: Array) -> Array:
+    def dots(self, columns: Array, vectors: Array) -> Array:
+        if vectors.ndim == 2:
+            return self.dots_with_several(columns, vectors)
         out = np.empty(columns.size)
-        self._share(columns, fill_squares, columns, weight, out)
+        share(self.pass_cost(columns), columns.size, fill_dots, self.matrix, columns, vectors, out)
         return out
-
-    def dots(self, columns: Array, vector: Array) -> Array:
-        out = np.empty(columns.size)
-        self._share(columns, fill_dots, columns, vector, out)
-        return out
-
-    def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
-        product, error = np.empty((2, columns.size))
-        self._share(columns, careful_products, columns, vector, product, error)
-        return product, error
 
     def add(self, columns: Array, factors: Array, out: Array) -> None:
-        share(self.pass_cost(columns), self.shape[0], add_columns, self.matrix, columns, factors, out)
+        if out.ndim == 2:
+            self.add_several(columns, factors, out)
+        else:
+            share(self.pass_cost(columns), self.shape[0], add_columns, self.matrix, columns, factors, out)
+
+    @abstractmethod
+    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
+        """Return ``dots`` for vectors of shape (n_samples, T)."""
+
+    @abstractmethod
+    def add_several(self, columns: Array, factors: Array, out: Array) -> None:
+        """Do what ``add`` does for ``out`` of shape (n_samples, T)."""
 
     def take(self, columns: Array) -> Part:
         return Part(self.matrix, columns)
@@ -75,11 +80,6 @@ class Local(Matrix):
 
     def check_finite(self) -> None:
         finite_values(self.matrix.stored(), "A")
-
-    def _share(self, columns: Array | None, kernel: Any, *arguments: Any) -> None:
-        """Share a pass over these columns (all) among threads, in parts with equally many entries."""
-        size, cost = self.shape[1] if columns is None else columns.size, self.pass_cost(columns)
-        share(cost, size, kernel, self.matrix, *arguments, weigh=lambda: self.running_entries(columns))
 
 
 class Dense(NamedTuple):

@@ -89,17 +89,12 @@ class FileMatrix(CachedMatrix):
     def read_dots(self, columns: Array, vectors: Array) -> Array:
         out = np.zeros((columns.size, *vectors.shape[1:]))
         for rows, there, values in self.pieces.of(columns):
-            piece = as_piece(values)
-            dots = piece.dots if vectors.ndim == 1 else piece.dots_with_several
-            out[there] += dots(np.arange(piece.shape[1]), vectors[rows])
+            out[there] += as_piece(values).dots(np.arange(values.shape[1]), vectors[rows])
         return out
 
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
         for rows, there, values in self.pieces.of(columns):
-            if out.ndim == 2:
-                out[rows] += values @ factors[there]
-            else:
-                as_piece(values).add(np.arange(values.shape[1]), factors[there], out[rows])
+            as_piece(values).add(np.arange(values.shape[1]), factors[there], out[rows])
 
     def fetch(self, columns: Array) -> Local:
         pieces = self.pieces.of(columns)

@@ -8,6 +8,7 @@ fixed number of parts: sums do not depend on the number of threads.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,15 @@ from ascd._core.checks import Array, finite_values
 from ascd._core.jit import at, helper, kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
-from ascd.matrix.base import ColumnStats, add_each, dots_of_each
+from ascd.matrix.base import ColumnStats
 from ascd.matrix.cached import CachedMatrix
 from ascd.matrix.costs import TILE, TILE_ROWS
 from ascd.matrix.dense import Dense, LocalDense
-from ascd.matrix.sparse import CSC, LocalSparse
-
-EVERYTHING = np.empty(0, dtype=np.int64)
+from ascd.matrix.sparse import LocalSparse, signed
 
 
 class DenseRows(CachedMatrix):
-    """A dense array in C order; no columns are cached where ``cache_bytes`` is 0."""
+    """A dense array in C order, of which a pass reads all; no columns are cached where ``cache_bytes`` is 0."""
 
     def __init__(self, values: Array, cache_bytes: float | None = None) -> None:
         self.values, self.shape = values, values.shape
@@ -38,28 +37,33 @@ class DenseRows(CachedMatrix):
         return int(self.values.nbytes)
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
-        self._count(None)
+        self.bytes_read += self.nbytes
         sums = np.zeros((3 + len(vectors), self.shape[1]))
         share(2.0 * self.pass_cost(), self.shape[1], column_stats_of_rows, self.values, weight, vectors, sums)
-        return stats_of(sums)
+        return ColumnStats(sums[0], sums[1], sums[2], sums[3:])
 
     def read_dots(self, columns: Array, vectors: Array) -> Array:
-        if vectors.ndim == 2:
-            return dots_of_each(self.read_dots, columns, vectors)
-        self._count(columns)
-        out = np.zeros(columns.size)
-        share(self.pass_cost(columns), out.size, add_row_dots, self.values, self._listed(columns), vectors, out)
-        return out
+        self.bytes_read += self.nbytes
+        out = np.zeros((self.shape[1], *vectors.shape[1:]))
+        if vectors.ndim == 1:
+            share(self.pass_cost(), len(out), add_row_dots, self.values, vectors, out)
+        else:
+            for rows, there, tile in self._tiles():
+                out[there] += tile.T @ vectors[rows]
+        return out[columns]
 
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
-        if out.ndim == 2:
-            add_each(self.read_add, columns, factors, out)
-            return
-        self._count(columns)
-        share(self.pass_cost(columns), out.size, add_to_rows, self.values, self._listed(columns), factors, out)
+        self.bytes_read += self.nbytes
+        x = np.zeros((self.shape[1], *factors.shape[1:]))
+        x[columns] = factors
+        if out.ndim == 1:
+            share(self.pass_cost(), len(out), add_to_rows, self.values, x, out)
+        else:
+            for rows, there, tile in self._tiles():
+                out[rows] += tile @ x[there]
 
     def fetch(self, columns: Array) -> LocalDense:
-        self._count(columns)
+        self.bytes_read += min(self.nbytes, self.shape[0] * columns.size * 64)  # an entry costs its cache line or page
         values = np.empty((self.shape[0], columns.size), order="F")
         for rows in self._row_pieces() if columns.size else ():
             some = self.values[rows]
@@ -68,25 +72,22 @@ class DenseRows(CachedMatrix):
         return LocalDense(Dense(values), values.shape)
 
     def check_finite(self) -> None:
-        self._count(None)
+        self.bytes_read += self.nbytes
         for rows in self._row_pieces():
             finite_values(self.values[rows], "A")
-
-    def _listed(self, columns: Array) -> Array:
-        """The columns as kernels take them: an empty array for all in their order, which are read faster."""
-        are_all = columns.size == self.shape[1] and bool((np.diff(columns) == 1).all())
-        return EVERYTHING if are_all else columns
-
-    def _count(self, columns: Array | None) -> None:
-        """Count what a pass reads: rows lie together, so each entry costs its cache line or page."""
-        touched = self.nbytes if columns is None else self.shape[0] * columns.size * 64
-        self.bytes_read += min(self.nbytes, touched)
 
     def _row_pieces(self) -> Iterator[slice]:
         """Rows of ``costs.BLOCK_BYTES`` at a time."""
         d = self.shape[0]
         step = max(1, costs.BLOCK_BYTES * d // max(self.nbytes, 1))
         return (slice(start, min(start + step, d)) for start in range(0, d, step))
+
+    def _tiles(self) -> Iterator[tuple[slice, slice, Array]]:
+        """Rows, columns and the entries there in float64, 2 MiB of them: a core's cache."""
+        (d, n), tall, wide_ = self.shape, 256, 1024
+        for top, left in product(range(0, d, tall), range(0, n, wide_)):
+            rows, there = slice(top, top + tall), slice(left, left + wide_)
+            yield rows, there, self.values[rows, there].astype(np.float64, copy=False)
 
 
 class SparseRows(CachedMatrix):
@@ -95,12 +96,10 @@ class SparseRows(CachedMatrix):
     is_sparse = True
 
     def __init__(self, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
-        self.data, self.indices, self.indptr, self.shape = data, indices, indptr, shape
-        self.stored = (data, indices, indptr)
+        self.data, self.stored, self.shape = data, (data, indices, indptr), shape
         self.cache_bytes = max(costs.NEAR_FLOOR, costs.NEAR_SHARE * self.nbytes)
-        self._counts = np.zeros(shape[1], dtype=np.int64)
-        count_columns(indices, self._counts)
-        self.cost = costs.SPARSE_ENTRY * data.size
+        pieces = (indices[start : start + costs.BLOCK] for start in range(0, data.size, costs.BLOCK))
+        self._counts = sum((np.bincount(one, minlength=shape[1]) for one in pieces), np.zeros(shape[1], dtype=np.int64))
         self.parts = int(min(costs.SPARSE_PARTS, max(1, data.size // (8 * shape[1]))))
 
     @property
@@ -112,46 +111,38 @@ class SparseRows(CachedMatrix):
         return self._counts
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
-        self.bytes_read += self.nbytes
-        sums = np.zeros((self.parts, 3 + len(vectors), self.shape[1]))
-        share(self.cost, self.parts, column_stats_of_sparse_rows, *self.stored, weight, vectors, sums)
-        return stats_of(sums.sum(axis=0))
+        ones = np.ones(self.shape[0])
+        square, plain = self._summed(np.stack([weight * ones, ones], axis=1), True).T
+        total, *products = self._summed(np.vstack([ones, vectors]).T, False).T
+        return ColumnStats(square, plain, total, np.array(products).reshape(len(vectors), -1))
 
     def read_dots(self, columns: Array, vectors: Array) -> Array:
-        if vectors.ndim == 2:
-            return dots_of_each(self.read_dots, columns, vectors)
+        several = vectors.reshape(self.shape[0], -1)
+        return self._summed(several, False)[columns].reshape(-1, *vectors.shape[1:])
+
+    def _summed(self, vectors: Array, squared: bool) -> Array:
+        """Σ_k v_k·a_k for vectors of shape (n_samples, T), or of the squares of the entries; shape (n_features, T)."""
         self.bytes_read += self.nbytes
-        sums = np.zeros((self.parts, self.shape[1]))
-        share(self.cost, self.parts, add_sparse_rows, *self.stored, vectors, sums)
-        return np.asarray(sums.sum(axis=0)[columns])
+        vectors, cost = np.ascontiguousarray(vectors), costs.SPARSE_ENTRY * self.data.size * vectors.shape[1]
+        sums = np.zeros((self.parts, self.shape[1], vectors.shape[1]))
+        share(cost, self.parts, add_sparse_rows, *self.stored, vectors, squared, sums)
+        return np.asarray(sums.sum(axis=0))
 
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
-        if out.ndim == 2:
-            add_each(self.read_add, columns, factors, out)
-            return
         self.bytes_read += self.nbytes
-        x = np.zeros(self.shape[1])
-        x[columns] = factors
-        share(self.cost, out.size, multiply_sparse_rows, *self.stored, x, out)
+        several = out.reshape(len(out), -1)
+        x = np.zeros((self.shape[1], several.shape[1]))
+        x[columns] = factors.reshape(columns.size, -1)
+        share(costs.SPARSE_ENTRY * self.data.size, len(out), multiply_sparse_rows, *self.stored, x, several)
 
     def fetch(self, columns: Array) -> LocalSparse:
+        from scipy.sparse import csr_array
+
         self.bytes_read += self.nbytes if columns.size else 0
-        offsets = np.concatenate([[0], np.cumsum(self.counts[columns])])
-        kind = self.indices.dtype
-        data, rows = np.empty(offsets[-1]), np.empty(offsets[-1], dtype=kind)
-        where = np.full(self.shape[1], -1, dtype=np.int64)
-        where[columns] = np.arange(columns.size)
-        if columns.size:
-            pick_columns(*self.stored, where, offsets[:-1].copy(), data, rows)
-        return LocalSparse(CSC(data, rows, offsets.astype(kind)), (self.shape[0], columns.size))
+        return LocalSparse.of(csr_array(signed(*self.stored), shape=self.shape)[:, columns].tocsc().astype(np.float64))
 
     def check_finite(self) -> None:
         finite_values(self.data, "A")
-
-
-def stats_of(sums: Array) -> ColumnStats:
-    """Return the sums of a first pass, one a row: Σ s·a², Σ a², Σ a, and products with vectors."""
-    return ColumnStats(sums[0], sums[1], sums[2], sums[3:])
 
 
 @kernel
@@ -192,31 +183,13 @@ def add_row_sums(
 
 
 @kernel
-def add_row_dots(values: Array, columns: Array, vector: Array, out: Array, start: int, stop: int) -> None:
-    """out_i += Σ_k v_k·a_k,columns_i; without columns, all in their order.
-
-    Few rows at a time: what is read next lies beside what was read.
-    """
+def add_row_dots(values: Array, vector: Array, out: Array, start: int, stop: int) -> None:
+    """out_j += Σ_k v_k·a_kj, few rows at a time: what is read next lies beside what was read."""
     d = values.shape[0]
     for row in range(0, d, TILE_ROWS):
         end = min(row + TILE_ROWS, d)
         for first in range(start, stop, TILE):
-            last = min(first + TILE, stop)
-            if columns.size == 0:
-                add_whole_rows(values[row:end], vector[row:end], out, first, last)
-            else:
-                add_some_columns(values, columns, vector, out, row, end, first, last)
-
-
-@helper
-def add_some_columns(
-    values: Array, columns: Array, vector: Array, out: Array, row: int, end: int, first: int, last: int
-) -> None:
-    for k in range(row, end):
-        factor = vector[k]
-        for number in range(first, last):
-            i = wide(number)
-            out[i] += factor * np.float64(values[k, wide(columns[i])])
+            add_whole_rows(values[row:end], vector[row:end], out, first, min(first + TILE, stop))
 
 
 @helper
@@ -237,70 +210,34 @@ def add_whole_rows(values: Array, vector: Array, out: Array, first: int, last: i
 
 
 @kernel
-def add_to_rows(values: Array, columns: Array, factors: Array, out: Array, start: int, stop: int) -> None:
-    """out_k += Σ_i factors_i·a_k,columns_i."""
+def add_to_rows(values: Array, x: Array, out: Array, start: int, stop: int) -> None:
+    """out_k += Σ_j a_kj·x_j."""
     for number in range(start, stop):
         k, total = wide(number), 0.0
-        for i in range(factors.size):
-            total += factors[i] * np.float64(values[k, i if columns.size == 0 else wide(columns[i])])
+        for j in range(x.size):
+            total += x[j] * np.float64(values[k, j])
         out[k] += total
 
 
-@kernel
 def copy_columns(values: Array, columns: Array, out: Array, start: int, stop: int) -> None:
-    for k in range(values.shape[0]):
-        for number in range(start, stop):
-            i = wide(number)
-            out[k, i] = np.float64(values[k, wide(columns[i])])
-
-
-@kernel
-def count_columns(indices: Array, counts: Array) -> None:
-    for p in range(indices.size):
-        counts[wide(indices[p])] += 1
-
-
-@kernel
-def pick_columns(
-    data: Array, indices: Array, indptr: Array, where: Array, reached: Array, picked: Array, rows: Array
-) -> None:
-    """The entries of columns that have a place, column by column; ``reached`` is where each goes on."""
-    for k in range(indptr.size - 1):
-        for p in range(indptr[k], indptr[k + 1]):
-            place = where[wide(indices[p])]
-            if place >= 0:
-                picked[reached[place]] = np.float64(data[p])
-                rows[reached[place]] = k
-                reached[place] += 1
-
-
-@kernel
-def column_stats_of_sparse_rows(
-    data: Array, indices: Array, indptr: Array, weight: Any, vectors: Array, sums: Array, start: int, stop: int
-) -> None:
-    d = indptr.size - 1
-    for part in range(start, stop):
-        for k in range(part * d // sums.shape[0], (part + 1) * d // sums.shape[0]):
-            share_of = at(weight, k)
-            for p in range(indptr[k], indptr[k + 1]):
-                j, entry = wide(indices[p]), np.float64(data[p])
-                sums[part, 0, j] += share_of * entry * entry
-                sums[part, 1, j] += entry * entry
-                sums[part, 2, j] += entry
-                for m in range(vectors.shape[0]):
-                    sums[part, 3 + m, j] += vectors[m, k] * entry
+    """Copy some of the columns."""
+    out[:, start:stop] = np.take(values, columns[start:stop], axis=1)
 
 
 @kernel
 def add_sparse_rows(
-    data: Array, indices: Array, indptr: Array, vector: Array, sums: Array, start: int, stop: int
+    data: Array, indices: Array, indptr: Array, vectors: Array, squared: bool, sums: Array, start: int, stop: int
 ) -> None:
+    """Σ_k v_k·a_k, or of the squares of the entries, over the rows of each part."""
     d = indptr.size - 1
     for part in range(start, stop):
         for k in range(part * d // sums.shape[0], (part + 1) * d // sums.shape[0]):
-            factor = vector[k]
             for p in range(indptr[k], indptr[k + 1]):
-                sums[part, wide(indices[p])] += factor * np.float64(data[p])
+                j, entry = wide(indices[p]), np.float64(data[p])
+                entry = entry * entry if squared else entry
+                sums[part, j, 0] += vectors[k, 0] * entry
+                for t in range(1, vectors.shape[1]):
+                    sums[part, j, t] += vectors[k, t] * entry
 
 
 @kernel
@@ -308,7 +245,10 @@ def multiply_sparse_rows(
     data: Array, indices: Array, indptr: Array, x: Array, out: Array, start: int, stop: int
 ) -> None:
     for k in range(start, stop):
-        total = 0.0
+        first = 0.0
         for p in range(indptr[k], indptr[k + 1]):
-            total += np.float64(data[p]) * x[wide(indices[p])]
-        out[k] += total
+            j, entry = wide(indices[p]), np.float64(data[p])
+            first += entry * x[j, 0]
+            for t in range(1, x.shape[1]):
+                out[k, t] += entry * x[j, t]
+        out[k, 0] += first

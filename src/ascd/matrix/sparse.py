@@ -13,18 +13,19 @@ one that lies far from zero loses no digits then.  For the others s = 0, and wha
 
 from __future__ import annotations
 
+from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._core.checks import Array, unlocked
-from ascd._core.jit import helper, kernel, wide
+from ascd._core.jit import kernel, wide
 from ascd._core.scalars import fetch
-from ascd._core.threads import parts_of, share
+from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.base import Multiplier
 from ascd.matrix.columns import first_at
-from ascd.matrix.costs import LANES, LEFT_BY_MEANS, ROWS_A_PART
+from ascd.matrix.costs import LEFT_BY_MEANS
 from ascd.matrix.dense import Local
 
 #: A matrix whose sizes and offsets are all smaller has indices of 32 bits.
@@ -72,15 +73,19 @@ class CSC(NamedTuple):
         """As a SciPy matrix of float64, on the same memory where it is that."""
         from scipy.sparse import csc_array
 
-        signed = SIGNED[self.indices.dtype]
-        data = self.data.astype(np.float64, copy=False)
-        return csc_array((data, self.indices.view(signed), self.indptr.view(signed)), shape=(d, n))
+        return csc_array(signed(*self), shape=(d, n)).astype(np.float64, copy=False)
 
 
 def unsigned(columns: Any, width: Any) -> tuple[Array, Array, Array]:
     """Return data, indices and indptr of a SciPy matrix, on the same memory where its indices have that width."""
     places = (index.astype(width, copy=False).view(UNSIGNED[width]) for index in (columns.indices, columns.indptr))
     return columns.data, *places
+
+
+def signed(data: Array, indices: Array, indptr: Array) -> tuple[Array, Array, Array]:
+    """Return the arrays as SciPy takes them, on the same memory."""
+    width = SIGNED[indices.dtype]
+    return data, indices.view(width), indptr.view(width)
 
 
 def short_width(columns: Any) -> Any:
@@ -116,17 +121,23 @@ class LocalSparse(Local):
         return int((self.matrix.indptr[columns + 1] - self.matrix.indptr[columns]).sum())
 
     def coupled_gram(self, columns: Array, own: Array, shared: Array | None, ones: bool) -> Array:
-        d, count = self.shape[0], columns.size
-        if self.entries(columns) > costs.SPARSE_COUPLED * d * count:
+        """By products for every pair of outputs, where that costs less than dense rows."""
+        (d, m), T = (self.shape[0], columns.size), own.shape[1]
+        if 0.5 * self.products_cost(columns) > costs.DENSE_PRODUCT * d * m * m:
             return super().coupled_gram(columns, own, shared, ones)
-        rows = rows_of(self.matrix, columns, np.arange(count), d, np.zeros(count))
-        return gram_of_rows(rows, count, own, shared, ones)
-
-    def running_entries(self, columns: Array | None) -> Array:
-        offsets = self.matrix.indptr
-        if columns is None or columns.size == self.shape[1]:
-            return offsets[1:]
-        return np.cumsum(offsets[columns + 1] - offsets[columns], dtype=np.float64)
+        multiplier, every, size = self.multiplier(True), np.arange(m), (m + ones) * T
+        store, gram = np.empty((m, m), order="F"), np.empty((size, size))
+        for t, other in combinations_with_replacement(range(T), 2):
+            weight = own[:, t] if t == other else np.zeros(d)
+            weight = weight if shared is None else weight - shared[:, t] * shared[:, other]
+            multiplier.fill(store, columns, every, every, weight, None)
+            for row, column in ((t, other), (other, t)):
+                gram[row : m * T : T, column : m * T : T] = store
+                if ones:
+                    beside = gram[row : m * T : T, m * T + column] = self.dots(columns, weight)
+                    gram[m * T + column, row : m * T : T] = beside
+                    gram[m * T + row, m * T + column] = weight.sum()
+        return gram
 
     def beside(self, other: LocalSparse) -> LocalSparse:
         first, second = self.matrix, other.matrix
@@ -224,11 +235,8 @@ class SparseMultiplier(Multiplier):
         left_rows, left_less = (right_rows, right_less) if left is right else self._list(columns, left, means)
         filled = min(left_rows.filled, right_rows.filled, key=len)
         cost = costs.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
-        # columns that a thread multiplies while it reads all rows once
-        parts = min(parts_of(cost), int(cost / (costs.LISTED * max(1, filled.size))))
-        passing = min(128, -(-right.size // max(1, parts)))  # their products stay in the cache
-        given = (left, left_rows, right, right_rows, filled, left is right, weight, store, passing)
-        share(cost, -(-right.size // passing), add_products, *given, room=lambda: right_rows.offsets[filled])
+        given = left, left_rows, right, right_rows, filled, left is right, weight, store
+        share(cost, right.size, add_products, *given)
         cost = costs.SPARSE_PRODUCT * left.size * right.size
         if means is not None:
             left_mean, right_mean = means[columns[left]] - left_less, means[columns[right]] - right_less
@@ -244,8 +252,7 @@ class SparseMultiplier(Multiplier):
             return self.listed[key]
         chosen, d = columns[positions], self.design.shape[0]
         matrix, places = self.design.take(chosen)
-        less = np.zeros(chosen.size) if means is None else means_of_whole(matrix, places, d, means[chosen])
-        listed = Listed(rows_of(matrix, places, positions, d, less), less)
+        listed = rows_of(matrix, places, positions, d, None if means is None else means[chosen])
         if self.keeps:
             self.listed[key] = listed
         return listed
@@ -277,169 +284,64 @@ def centre_products(
 @kernel
 def add_products(
     left: Array, left_rows: RowLists, right: Array, right_rows: RowLists, filled: Array, upper: bool, weight: Array,
-    out: Array, passing: int, reached: Array, start: int, stop: int,
+    out: Array, start: int, stop: int,
 ) -> None:  # fmt: skip
     """out[left, right] = A_leftᵀ H A_right, row by row: each adds the products of its entries.
 
-    ``passing`` columns at a time, the parts from ``start`` to ``stop``.  Rows come one after the other, so that their
-    entries stream through the cache; ``filled`` lists them.  Names rise in every row, and ``reached`` (where the rows
-    begin, at first) says how far each row is.  Where ``upper``, both are the same rows, and only entries up to the
-    right one are multiplied.
+    A thread has the right columns from ``start`` to ``stop``, and reads all rows, which ``filled`` lists.  Names rise
+    in every row.  Where ``upper``, both are the same rows, and only entries up to the right one are multiplied.
     """
-    if start > 0:
-        skip_names(right_rows, filled, right[start * passing], reached)
-    for part in range(start, stop):
-        last_place = min((part + 1) * passing, right.size) - 1
-        for i in right[part * passing : last_place + 1]:
-            for other in left:
-                out[other, i] = 0.0
-        end = right[last_place]
-        for f in range(reached.size):
-            k = wide(filled[f])
-            first, last = wide(left_rows.offsets[k]), wide(left_rows.offsets[k + 1])
-            q, ends = wide(reached[f]), wide(right_rows.offsets[k + 1])
-            while q < ends and right_rows.name[q] <= end:
-                i, factor = right_rows.name[q], weight[k] * right_rows.number[q]
-                q += 1
-                for p in range(first, q if upper else last):
+    lowest, highest = right[start], right[stop - 1]
+    for i in right[start:stop]:
+        for other in left:
+            out[other, i] = 0.0
+    for f in range(filled.size):
+        k = wide(filled[f])
+        first, last = wide(left_rows.offsets[k]), wide(left_rows.offsets[k + 1])
+        for q in range(wide(right_rows.offsets[k]), wide(right_rows.offsets[k + 1])):
+            i = right_rows.name[q]
+            if i > highest:
+                break
+            if i >= lowest:
+                factor = weight[k] * right_rows.number[q]
+                for p in range(first, q + 1 if upper else last):
                     out[left_rows.name[p], i] += factor * left_rows.number[p]
-            reached[f] = q
 
 
-@helper
-def skip_names(rows: RowLists, filled: Array, name: int, reached: Array) -> None:
-    """In every row go on to the first entry with this name or a later one."""
-    for f in range(reached.size):
-        low, high = reached[f], rows.offsets[filled[f] + 1]
-        while low < high:
-            middle = (low + high) // 2
-            if rows.name[middle] < name:
-                low = middle + 1
-            else:
-                high = middle
-        reached[f] = low
+def rows_of(matrix: Any, columns: Array, names: Array, d: int, means: Array | None) -> Listed:
+    """Return the entries of these columns row by row; ``names``, which rise, stand for the columns.
 
-
-def means_of_whole(matrix: Any, columns: Array, d: int, means: Array) -> Array:
-    """Return the means of columns that are stored in every row; 0 for the others, whose zeros are not listed."""
-    return np.where(stored_in(matrix, columns) == d, means, 0.0)
-
-
-def stored_in(matrix: Any, columns: Array) -> Array:
-    """Return how many entries of each of these columns are stored."""
-    return np.asarray(matrix.indptr[columns + 1] - matrix.indptr[columns])
-
-
-def rows_of(matrix: Any, columns: Array, names: Array, d: int, less: Array) -> RowLists:
-    """Return the entries of these columns row by row, each less a number of its column; ``names`` stand for columns."""
-    stored = int(stored_in(matrix, columns).sum())
-    offsets, counts = np.zeros(d + 1, dtype=np.int64), np.empty((-(-d // ROWS_A_PART), 2), dtype=np.int64)
-    cost = 0.5 * (costs.LISTED * stored + costs.SUMMED * d)  # every row is visited
-    share(cost, len(counts), count_rows, matrix, columns, offsets, counts)
-    filled = np.empty(int(counts[:, 1].sum()), dtype=np.int64)
-    rows = RowLists(offsets, filled, np.empty(stored, dtype=np.uint32), np.empty(stored))
-    share(cost, len(counts), list_rows, matrix, columns, names, less, rows, np.cumsum(counts, axis=0) - counts)
-    return rows
-
-
-@kernel
-def count_rows(matrix: Any, columns: Array, offsets: Array, counts: Array, start: int, stop: int) -> None:
-    """Entries of each row, counted one place further; for each part of the rows, its entries and its filled rows."""
-    first, last = start * ROWS_A_PART, min(stop * ROWS_A_PART, offsets.size - 1)
-    for i in range(columns.size):
-        j = wide(columns[i])
-        for p in range(first_at(matrix, j, first), first_at(matrix, j, last)):
-            offsets[wide(matrix.row(p)) + 1] += 1
-    for part in range(start, stop):
-        entries, filled = 0, 0
-        for k in range(part * ROWS_A_PART, min((part + 1) * ROWS_A_PART, last)):
-            count = offsets[wide(k) + 1]
-            entries += count
-            filled += 1 if count > 0 else 0
-        counts[part, 0], counts[part, 1] = entries, filled
+    Columns that are stored in every row are listed less their means.
+    """
+    counts = matrix.indptr[columns + 1] - matrix.indptr[columns]
+    less = np.zeros(columns.size) if means is None else np.where(counts == d, means, 0.0)
+    stored, offsets = int(counts.sum()), np.zeros(d + 1, dtype=np.int64)
+    name, number = np.empty(stored, dtype=np.uint32), np.empty(stored)
+    list_rows(matrix, columns, names, less, offsets, name, number)
+    return Listed(RowLists(offsets, np.flatnonzero(np.diff(offsets)), name, number), less)
 
 
 @kernel
 def list_rows(
-    matrix: Any, columns: Array, names: Array, less: Array, rows: RowLists, before: Array, start: int, stop: int
+    matrix: Any, columns: Array, names: Array, less: Array, offsets: Array, name: Array, number: Array
 ) -> None:
-    """The entries of some columns, row by row, in the order of the columns; those of some parts of the rows.
+    """The entries of some columns, row by row, in the order of the columns.
 
-    ``before`` counts the entries and the filled rows of all parts before each.  Where a row begins stands one place
-    further until its entries are listed; then it is the place where it ends.
+    Where a row begins stands one place further until its entries are listed; then it is the place where it ends.
     """
-    offsets = rows.offsets
-    first, last = start * ROWS_A_PART, min(stop * ROWS_A_PART, offsets.size - 1)
-    begin, reached = before[start, 0], wide(before[start, 1])
-    for number in range(first, last):
-        k = wide(number)
-        count = offsets[k + 1]
-        offsets[k + 1] = begin
-        begin = int(begin + count)
-        if count > 0:
-            rows.filled[reached] = k
-            reached += 1
     for i in range(columns.size):
-        j, name = wide(columns[i]), names[i]
-        for p in range(first_at(matrix, j, first), first_at(matrix, j, last)):
+        j = wide(columns[i])
+        for p in range(matrix.start(j), matrix.stop(j)):
+            offsets[wide(matrix.row(p)) + 1] += 1
+    begin = 0
+    for k in range(1, offsets.size):
+        count = offsets[k]
+        offsets[k] = begin
+        begin += int(count)
+    for i in range(columns.size):
+        j = wide(columns[i])
+        for p in range(matrix.start(j), matrix.stop(j)):
             k = wide(matrix.row(p)) + 1
-            rows.name[offsets[k]] = name
-            rows.number[offsets[k]] = matrix.entry(p, j) - less[i]
+            name[offsets[k]] = names[i]
+            number[offsets[k]] = matrix.entry(p, j) - less[i]
             offsets[k] += 1
-
-
-def gram_of_rows(rows: Any, m: int, own: Array, shared: Array | None, ones: bool) -> Array:
-    """G for m sparse columns, whose names are 0 .. m − 1, and a last one of ones where these are wanted."""
-    outputs = own.shape[1]
-    shared = np.zeros(own.shape) if shared is None else shared
-    count, pairs = outputs * (outputs + 1) // 2, (m + ones) * (m + ones + 1) // 2
-    sums, room = np.zeros((pairs, -(-count // LANES) * LANES)), np.zeros(-(-count // LANES) * LANES)
-    add_pairs(rows, own, shared, room, sums, m if ones else -1)
-    gram = np.empty(((m + ones) * outputs, (m + ones) * outputs))
-    spread_pairs(sums, outputs, gram)
-    if ones:  # rows without entries, too
-        gram[m * outputs :, m * outputs :] = np.diag(own.sum(axis=0)) - shared.T @ shared
-    return gram
-
-
-@helper
-def add_multiple(out: Array, factor: float, values: Array) -> None:
-    for q in range(values.size):
-        out[q] += factor * values[q]
-
-
-@kernel
-def add_pairs(rows: Any, own: Array, shared: Array, room: Array, sums: Array, ones: int) -> None:
-    """Σ_k a_ki a_kj·H_k for i ≥ j, in row i(i + 1)/2 + j: the lower half of H_k, row by row.
-
-    ``ones`` is the number of the column of ones, negative without it.
-    """
-    for f in range(rows.filled.size):
-        k, at = wide(rows.filled[f]), 0
-        for t in range(own.shape[1]):
-            for other in range(t + 1):
-                room[at + other] = -shared[k, t] * shared[k, other]
-            at += t + 1
-            room[at - 1] += own[k, t]
-        first, last = wide(rows.offsets[k]), wide(rows.offsets[k + 1])
-        for p in range(first, last):
-            i, entry = wide(rows.name[p]), rows.number[p]
-            for q in range(first, p + 1):
-                add_multiple(sums[i * (i + 1) // 2 + wide(rows.name[q])], entry * rows.number[q], room)
-            if ones >= 0:
-                add_multiple(sums[ones * (ones + 1) // 2 + i], entry, room)
-
-
-@kernel
-def spread_pairs(sums: Array, outputs: int, gram: Array) -> None:
-    """From the lower halves of pairs i ≥ j to the whole matrix."""
-    columns = gram.shape[0] // outputs
-    for i in range(columns):
-        for j in range(i + 1):
-            pair, at = sums[i * (i + 1) // 2 + j], 0
-            for t in range(outputs):
-                for other in range(t + 1):
-                    value = pair[at + other]
-                    gram[i * outputs + t, j * outputs + other] = gram[i * outputs + other, j * outputs + t] = value
-                    gram[j * outputs + other, i * outputs + t] = gram[j * outputs + t, i * outputs + other] = value
-                at += t + 1

@@ -274,16 +274,17 @@ class Codes(Matrix):
     def squares(self, weight: Any, columns: Array) -> Array:
         return self._weighted(weight)[columns]
 
-    def dots(self, columns: Array, vector: Array) -> Array:
-        return self._sums(vector)[columns]
+    def dots(self, columns: Array, vectors: Array) -> Array:
+        several = np.ascontiguousarray(vectors.reshape(self.shape[0], -1).T)
+        return np.stack([self._sums(vector)[columns] for vector in several], axis=1).reshape(-1, *vectors.shape[1:])
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
         return self._local(columns).careful_dots(np.arange(columns.size), vector)
 
     def add(self, columns: Array, factors: Array, out: Array) -> None:
-        coefficients = np.zeros(self.shape[1])
+        coefficients = np.zeros((self.shape[1] + 1, *factors.shape[1:]))  # the last is that of code −1
         coefficients[columns] = factors
-        share(costs.DENSE_ENTRY * out.size, out.size, add_levels, self.codes, coefficients, out)
+        share(costs.DENSE_ENTRY * out.size, len(out), add_levels, self.codes, coefficients, out)
 
     def take(self, columns: Array) -> Part:
         return Part(self._local(columns).matrix, np.arange(columns.size))
@@ -320,12 +321,8 @@ def sum_levels(codes: Array, vector: Array, sums: Array, start: int, stop: int) 
                 sums[part, wide(codes[k])] += vector[k]
 
 
-@kernel
 def add_levels(codes: Array, coefficients: Array, out: Array, start: int, stop: int) -> None:
-    for number in range(start, stop):
-        k = wide(number)
-        if codes[k] >= 0:
-            out[k] += coefficients[wide(codes[k])]
+    out[start:stop] += coefficients[codes[start:stop]]
 
 
 @kernel

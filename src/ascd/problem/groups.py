@@ -143,7 +143,7 @@ def products(matrix: Matrix, columns: Array, V: Array) -> Array:
     """Return A_columnsᵀV, of shape (len(columns), n_outputs), for V of shape (n_samples, n_outputs)."""
     if V.shape[1] == 1:
         return matrix.dots(columns, V.ravel())[:, None]
-    return matrix.dots_with_several(columns, V)
+    return matrix.dots(columns, V)
 
 
 def add(matrix: Matrix, columns: Array, change: Array, Z: Array) -> None:
@@ -151,7 +151,7 @@ def add(matrix: Matrix, columns: Array, change: Array, Z: Array) -> None:
     if Z.shape[1] == 1:
         matrix.add(columns, change.ravel(), Z.reshape(-1))
     else:
-        matrix.add_several(columns, change, Z)
+        matrix.add(columns, change, Z)
 
 
 def nonzero_rows(x: Array) -> Array:

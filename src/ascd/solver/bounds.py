@@ -63,7 +63,7 @@ class GradientBounds:
         self.product, self.estimate = np.zeros((2, n, outputs))
         self.width, self.radius = np.full((2, self.count), np.inf)
         self.everything = np.arange(self.count)
-        self.is_small = n <= tuning.LARGEST_SET and not (self.matrix.in_rounds or self.matrix.is_dear)
+        self.is_small = n <= tuning.LARGEST_SET and not (self.matrix.at_once or self.matrix.is_dear)
         self.reads = 0
         self.exact_for: Array | None = None  # the raw gradient at which all blocks were read last, if that is known
 

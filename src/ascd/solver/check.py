@@ -62,7 +62,7 @@ class OptimalityCheck:
         if not bounds.is_exact(state.raw_gradient):
             listed = self.candidates
             undecided = listed[(self.score[listed] > 0.0) & (bounds.radius[listed] > 0.0)]
-            if undecided.size and state.matrix.in_rounds:  # one round trip for all of them
+            if undecided.size and state.n <= state.matrix.at_once:  # one round trip for all of them
                 bounds.read_all(state.raw_gradient)
             elif undecided.size:
                 bounds.read(undecided, state.raw_gradient, self._wanted())

@@ -373,7 +373,7 @@ class WarmStarts:
             state.restore(start)
             bounds.read_all(state.raw_gradient)  # what was read at such a point is no number either
             return
-        products = state.matrix.dots_with_several(bounds.everything, gradients)
+        products = state.matrix.dots(bounds.everything, gradients)
         bounds.reads += state.n
         self.waiting.extend(zip(points, np.ascontiguousarray(products.T), strict=True))
 
@@ -438,7 +438,7 @@ class WarmStarts:
             points[:, number] = x
         moved = np.flatnonzero(points.any(axis=1))
         predictors = np.zeros((state.d, len(penalties)))
-        state.matrix.add_several(columns[moved], points[moved], predictors)
+        state.matrix.add(columns[moved], points[moved], predictors)
         state.reads += moved.size
         found = []
         for number in range(len(penalties)):

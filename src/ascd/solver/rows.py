@@ -166,7 +166,7 @@ def _predictor(part: Any, x: Array) -> Array:
 
 def _dots(part: Any, vectors: Array) -> Array:
     """Return products of all columns with several vectors, one a row."""
-    return np.ascontiguousarray(part.dots_with_several(np.arange(part.shape[1]), vectors.T).T)
+    return np.ascontiguousarray(part.dots(np.arange(part.shape[1]), vectors.T).T)
 
 
 def _gaps(sample: Sample, loss: Any, predictor: Array, gradient: Array, group: Array, scales: Array) -> Array:

@@ -64,7 +64,7 @@ class Subproblem:
                     break
                 continue
             self.bounds.update(self.state.raw_gradient)
-            self._read_after_step(working)
+            self.bounds.read(working.blocks, self.state.raw_gradient)
             violation = self._violation(working)
             if violation <= working.target:
                 break
@@ -81,14 +81,6 @@ class Subproblem:
         state, rows = self.state, working.rows
         found: float = state.terms.violation_on(working.blocks, state.x[rows], self.bounds.estimate[rows])
         return found
-
-    def _read_after_step(self, working: WorkingSet) -> None:
-        """Read the working set at the new point; where a round trip is expensive, all and what the next model needs."""
-        state = self.state
-        if not self.matrix.in_rounds:
-            self.bounds.read(working.blocks, state.raw_gradient)
-            return
-        self.bounds.read_all(state.raw_gradient)
 
     def _step(self, working: WorkingSet, target: float) -> float:
         """Minimise the model at the present point and go there; return the share of the step that was taken."""

@@ -7,6 +7,7 @@ whose dual point must be fitted).
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -30,8 +31,22 @@ class OnDevice(Remote):
     at_once = 1024  # a pass takes longer than products of so many columns
     gpu: Gpu
 
-    def dots(self, columns: Array, vector: Array) -> Array:
-        return self.dots_with_several(columns, vector[:, None])[:, 0]
+    def dots(self, columns: Array, vectors: Array) -> Array:
+        found = self.rows_of_dots(columns, vectors.reshape(self.shape[0], -1).T)
+        return np.ascontiguousarray(found.T).reshape(-1, *vectors.shape[1:])
+
+    def add(self, columns: Array, factors: Array, out: Array) -> None:
+        for number in np.ndindex(out.shape[1:]):  # one output after the other
+            there = (slice(None), *number)
+            out[there] += self.sum_of(columns, np.ascontiguousarray(factors[there]))
+
+    @abstractmethod
+    def rows_of_dots(self, columns: Array, vectors: Array) -> Array:
+        """Return products of these columns with vectors, both one a row."""
+
+    @abstractmethod
+    def sum_of(self, columns: Array, factors: Array) -> Array:
+        """Return A_columns·factors."""
 
 
 class DeviceDense(OnDevice):
@@ -74,16 +89,15 @@ class DeviceDense(OnDevice):
             weights = self.gpu.put_floats(np.broadcast_to(weight, self.shape[:1]))
             return self.gpu.fetch(self.passes.squares(weights, columns))
 
-    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
+    def rows_of_dots(self, columns: Array, vectors: Array) -> Array:
         self.note(columns)
         with self.gpu.here():
-            found = self.passes.dots(self._chosen(columns), self.gpu.put_floats(vectors.T))
-            return np.ascontiguousarray(self.gpu.fetch(found).T)
+            return self.gpu.fetch(self.passes.dots(self._chosen(columns), self.gpu.put_floats(vectors)))
 
-    def add(self, columns: Array, factors: Array, out: Array) -> None:
+    def sum_of(self, columns: Array, factors: Array) -> Array:
         self.note(columns)
         with self.gpu.here():
-            out += self.gpu.fetch(self.passes.add(self._chosen(columns), factors))
+            return self.gpu.fetch(self.passes.add(self._chosen(columns), factors))
 
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
         self.note(first)
@@ -166,17 +180,18 @@ class DeviceSparse(OnDevice):
         weights = np.broadcast_to(np.asarray(weight, dtype=np.float64), self.shape[:1])
         return self._products(columns, weights[None], _squared)[0]
 
-    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
-        return np.ascontiguousarray(self._products(columns, vectors.T).T)
+    def rows_of_dots(self, columns: Array, vectors: Array) -> Array:
+        return self._products(columns, vectors)
 
-    def add(self, columns: Array, factors: Array, out: Array) -> None:
+    def sum_of(self, columns: Array, factors: Array) -> Array:
         self._note(columns)
-        whole = np.zeros(self.shape[1])
+        out, whole = np.zeros(self.shape[0]), np.zeros(self.shape[1])
         whole[columns] = factors
         with self.gpu.here():
             vector = self.gpu.put_floats(whole if self.is_by_rows else factors)
             for rows, there, part in self._pieces(columns):
                 out[rows] += self.gpu.fetch(part @ vector[there])
+        return out
 
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
         """Return products of columns with each other; the second are made dense, a few at a time."""
