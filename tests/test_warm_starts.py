@@ -7,7 +7,6 @@ import pytest
 
 import ascd
 from ascd.io.opening import NpyReader
-from ascd.matrix.base import add_each, dots_of_each
 from ascd.matrix.files import FileMatrix
 from ascd.results.solution import Status
 from ascd.solver import tuning
@@ -112,8 +111,17 @@ def test_several_targets_are_multiplied_in_one_pass(folder):
     strength = np.linalg.norm(A.T @ (targets - targets.mean(axis=0)), axis=1).max() / 20.0
     together, one_by_one = opened(folder), opened(folder)
     dots, add = one_by_one.read_dots, one_by_one.read_add
-    one_by_one.read_dots = lambda columns, V: dots(columns, V) if V.ndim == 1 else dots_of_each(dots, columns, V)
-    one_by_one.read_add = lambda columns, x, Z: add(columns, x, Z) if Z.ndim == 1 else add_each(add, columns, x, Z)
+
+    def dots_of_each(columns, V):
+        return dots(columns, V) if V.ndim == 1 else np.stack([dots(columns, v) for v in V.T.copy()], axis=1)
+
+    def add_each(columns, x, Z):
+        if Z.ndim == 1:
+            add(columns, x, Z)
+        for t in range(Z.shape[1] if Z.ndim == 2 else 0):
+            add(columns, x[:, t].copy(), Z[:, t])
+
+    one_by_one.read_dots, one_by_one.read_add = dots_of_each, add_each
     found, expected, _ = (
         ascd.solve(ascd.Problem(data, targets, penalty=ascd.L21(strength)), tol=1e-8, intercept=True)
         for data in (together, A, one_by_one)

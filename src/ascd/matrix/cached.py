@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix.base import Matrix, Multiplier, Part
-from ascd.matrix.dense import Local
+from ascd.matrix.dense import Dense, DenseMultiplier, Local, LocalDense
+from ascd.matrix.sparse import LocalSparse, SparseMultiplier
 
 
 class Remote(Matrix):
@@ -37,6 +39,24 @@ class Remote(Matrix):
 
     def are_near(self, columns: Array) -> Array:
         return np.zeros(columns.size, dtype=bool)
+
+
+def joined(blocks: Iterable[tuple[slice, Any, Any]], shape: tuple[int, int], is_sparse: bool) -> Local:
+    """Return a matrix of blocks: their rows, their places among the columns, and the numbers there."""
+    if not is_sparse:
+        values = np.empty(shape, order="F")
+        for rows, there, block in blocks:
+            values[rows, there] = block
+        return LocalDense(Dense(values), shape)
+    from scipy.sparse import coo_array, csc_array
+
+    names, found = np.arange(shape[1], dtype=np.int32), [coo_array((0, 0))]
+    for rows, there, block in blocks:
+        entries = coo_array(block)
+        place = entries.row + rows.start, names[there][entries.col]
+        found.append(coo_array((entries.data, place), shape=shape))
+    data, row, column = (np.concatenate([getattr(one, name) for one in found]) for name in ("data", "row", "col"))
+    return LocalSparse.of(csc_array((data, (row, column)), shape=shape))
 
 
 class Cache(NamedTuple):
@@ -107,7 +127,7 @@ class CachedMatrix(Remote):
             cache.local.add(cache.place[columns], factors, out)
 
     def multiplier(self, keeps: bool) -> Multiplier:
-        return CachedMultiplier(self, keeps)
+        return (SparseMultiplier if self.is_sparse else DenseMultiplier)(self, keeps)
 
     def take(self, columns: Array) -> Part:
         local, places = self.local(columns)
@@ -156,27 +176,3 @@ class CachedMatrix(Remote):
         place[columns] = np.arange(columns.size)
         self._cache = cache = Cache(local, columns, place)
         return cache
-
-
-class CachedMultiplier(Multiplier):
-    """Products of columns that are cached first."""
-
-    def __init__(self, source: CachedMatrix, keeps: bool) -> None:
-        self.source, self.keeps = source, keeps
-        self.local: Local | None = None
-        self.inner: Any = None
-
-    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
-        if not self.source.are_near(columns).all():
-            self.forget()  # memory for what comes
-        local, places = self.source.local(columns)
-        if self.local is not local:  # other columns are cached now
-            self.local, self.inner = local, local.multiplier(self.keeps)
-        there = None
-        if means is not None:
-            there = np.zeros(local.shape[1])
-            there[places] = means[columns]
-        self.inner.fill(store, places, left, right, weight, there)
-
-    def forget(self) -> None:
-        self.local = self.inner = None

@@ -33,7 +33,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, Matrix, as_block
-from ascd.matrix.cached import CachedMatrix, Remote
+from ascd.matrix.cached import CachedMatrix, Remote, joined
 from ascd.matrix.columns import UNIT
 from ascd.matrix.dense import Dense, Local, LocalDense
 from ascd.matrix.sparse import LocalSparse
@@ -108,11 +108,6 @@ def answer(chunk: Any, request: str, arguments: tuple[Any, ...]) -> Any:
         return getattr(chunk, request)(*arguments) if function is None else function(chunk, *arguments)
 
 
-def shape(chunk: Matrix) -> tuple[int, int]:
-    """Return the chunk's shape."""
-    return chunk.shape
-
-
 def facts(chunk: Matrix) -> Facts:
     """Return what is known without a pass."""
     return Facts(int(chunk.nbytes), chunk.counts, chunk.is_sparse)
@@ -133,11 +128,6 @@ def moments(chunk: Matrix, columns: Array, weight: Any, sums: Array | None = Non
     less[columns] = means
     chunk.multiplier(False).fill(store, columns, every, every, weights, less)
     return Moments(columns, total, means, store)
-
-
-def squares(chunk: Matrix, columns: Array, weight: Any) -> Array:
-    """Return ``squares`` of the chunk."""
-    return chunk.squares(weight, columns)
 
 
 def dots_and_worst(
@@ -167,11 +157,6 @@ def block(chunk: Matrix, columns: Array) -> Any:
     return as_block(part, chunk.shape[0])
 
 
-def apply(chunk: Matrix, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a function finds in the chunk; its answers have a method ``together`` that adds them up."""
-    return function(chunk, *arguments)
-
-
 def with_constant(chunk: Any, value: float) -> Any:
     """Return a copy of the chunk with one more column, which is constant; a chunk without rows as it is."""
     if 0 in chunk.shape:
@@ -184,8 +169,12 @@ def with_constant(chunk: Any, value: float) -> Any:
     return local.beside(LocalSparse.of(sparse.csc_array(column)))
 
 
+#: ``apply`` is what a function finds in the chunk; its answers have a method ``together`` that adds them up.
 REQUESTS: dict[str, Callable[..., Any]] = {
-    made.__name__: made for made in (shape, facts, first, moments, squares, dots_and_worst, linear, block, apply)
+    **{made.__name__: made for made in (facts, first, moments, dots_and_worst, linear, block)},
+    "shape": lambda chunk: chunk.shape,
+    "squares": lambda chunk, columns, weight: chunk.squares(weight, columns),
+    "apply": lambda chunk, function, *arguments: function(chunk, *arguments),
 }
 
 
@@ -348,20 +337,8 @@ class Chunks(Remote):
 
     def _joined(self, found: Sequence[Answers], size: int) -> Local:
         """Columns that have come, side by side; sparse if a chunk is."""
-        matrix_shape = (self.shape[0], size)
-        if not self.is_sparse:
-            values = np.empty(matrix_shape, order="F")
-            for there, answers in found:
-                for rows, one in zip(self.spans, answers, strict=True):
-                    values[rows, there] = one
-            return LocalDense(Dense(values), matrix_shape)
-        from scipy import sparse
-
-        if not size:
-            return LocalSparse.of(sparse.csc_array(matrix_shape))
-        order = np.concatenate([np.arange(size)[column.there] for column in found])
-        stacks = [sparse.vstack([sparse.csc_array(one) for one in column.answers]) for column in found]
-        return LocalSparse.of(sparse.hstack(stacks, format="csc")[:, np.argsort(order)])
+        blocks = ((rows, there, one) for there, answers in found for rows, one in zip(self.spans, answers, strict=True))
+        return joined(blocks, (self.shape[0], size), self.is_sparse)
 
     def check_finite(self) -> None:
         self._ask("check_finite", None)

@@ -2,8 +2,7 @@
 
 A storage is a NamedTuple that says where a column's entries are: positions ``start(j) .. stop(j)``, and for a position
 its ``row`` and its ``entry``.  Everything below is written once on top of these four; the compiler turns it into the
-loop one would write by hand for each storage.  ``ahead(j)`` prefetches a column that will be read soon,
-``ask_for_start(j)`` (optional) what ``ahead`` will read.
+loop one would write by hand for each storage.  ``ahead(j)`` prefetches a column that will be read soon.
 
 ====================  ====================================================================================
 ``dot``               ⟨a_j, v⟩
@@ -27,14 +26,9 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.jit import at, helper, kernel, optional_method, strict_kernel, wide
+from ascd._core.jit import at, helper, kernel, strict_kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
-
-
-@optional_method
-def ask_for_start(matrix: Any, j: int) -> None:
-    """Prefetch where a column begins, in a storage that looks it up."""
 
 
 @helper

@@ -140,60 +140,65 @@ class LocalDense(Local):
             yield there, self.matrix.values[:, slice(chosen[0], chosen[-1] + 1) if is_run else chosen]
 
     def multiplier(self, keeps: bool) -> DenseMultiplier:
-        return DenseMultiplier(self.matrix.values, keeps)
+        return DenseMultiplier(self, keeps)
 
 
 class DenseMultiplier(Multiplier):
     """Products by blocks of rows, which are gathered, centred and weighted."""
 
-    def __init__(self, values: Array, keeps: bool) -> None:
-        self.values, self.keeps = values, keeps
+    def __init__(self, source: Matrix, keeps: bool) -> None:
+        self.source, self.keeps = source, keeps
 
     def is_cheap(self, count: int, size: int) -> bool:
-        return self.keeps or count * size * self.values.shape[0] <= costs.CHEAP
+        is_local = self.source.matrix is not None  # else all are multiplied while they are here
+        return self.keeps or not is_local or count * size * self.source.shape[0] <= costs.CHEAP
 
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
         """Strips of the left columns, one at a time, so that work space is small beside the products."""
-        root, size = np.sqrt(weight), costs.STRIP
+        (matrix, places), root, size = self.source.take(columns), np.sqrt(weight), costs.STRIP
+        given = matrix.values, places, root, NOTHING if means is None else means[columns]
         if left.size * right.size * root.size <= costs.CHEAP:  # too little for kernels and threads
-            first = self._block(columns[left], root, means)
-            second = first if left is right else self._block(columns[right], root, means)
+            first = _block(*given, left)
+            second = first if left is right else _block(*given, right)
             store[np.ix_(left, right)] = first.T @ second
             return
         if left.size <= 2 * size:  # all at once is faster: it is symmetric
-            self._fill(store, columns, left, right, root, means)
+            _fill(store, left, right, *given)
             return
         for start in range(0, left.size, size):
             strip, others = left[start : start + size], right[start:] if left is right else right
-            self._fill(store, columns, strip, others, root, means)
+            _fill(store, strip, others, *given)
             if left is right:
                 store[np.ix_(others, strip)] = store[np.ix_(strip, others)].T
 
-    def _block(self, columns: Array, root: Array, means: Array | None) -> Array:
-        part = self.values[:, columns] - (0.0 if means is None else means[columns])
-        return np.asarray(root[:, None] * part)
 
-    def _fill(self, store: Array, columns: Array, left: Array, right: Array, root: Array, means: Array | None) -> None:
-        block = np.zeros((left.size, right.size))
-        step = min(max(64, costs.BLOCK // (left.size + right.size)), root.size)
-        # made once: a process that gives memory back at once (a Dask worker) pays for every new page of it
-        rooms = [np.empty(side.size * step) for side in ((left,) if left is right else (left, right))]
-        product = np.empty((left.size, right.size))
-        for start in range(0, root.size, step):
-            there = root[start : start + step]
-            first = self._gather(columns[left], start, there, means, rooms[0])
-            second = first if left is right else self._gather(columns[right], start, there, means, rooms[1])
-            cost = costs.DENSE_PRODUCT * first.size * right.size
-            share(cost, left.size, add_strip, first, second, left is right, product, block)
-        place(block, left, right, left is right, store)
+def _block(values: Array, places: Array, root: Array, means: Array, chosen: Array) -> Array:
+    part = values[:, places[chosen]] - (means[chosen] if means.size else 0.0)
+    return np.asarray(root[:, None] * part)
 
-    def _gather(self, columns: Array, row: int, root: Array, means: Array | None, room: Array) -> Array:
-        """Weighted and centred rows from ``row`` on, a column a row."""
-        part = room[: columns.size * root.size].reshape(columns.size, root.size)
-        mean = NOTHING if means is None else means[columns]
-        cost = costs.DENSE_ENTRY * part.size
-        share(cost, columns.size, gather_rows, self.values, columns, row, root, mean, part)
-        return part
+
+def _fill(store: Array, left: Array, right: Array, values: Array, places: Array, root: Array, means: Array) -> None:
+    block = np.zeros((left.size, right.size))
+    step = min(max(64, costs.BLOCK // (left.size + right.size)), root.size)
+    # made once: a process that gives memory back at once (a Dask worker) pays for every new page of it
+    rooms = [np.empty(side.size * step) for side in ((left,) if left is right else (left, right))]
+    product = np.empty((left.size, right.size))
+    for start in range(0, root.size, step):
+        there = root[start : start + step]
+        given = values, places, means, start, there
+        first = _gather(*given, left, rooms[0])
+        second = first if left is right else _gather(*given, right, rooms[1])
+        cost = costs.DENSE_PRODUCT * first.size * right.size
+        share(cost, left.size, add_strip, first, second, left is right, product, block)
+    place(block, left, right, left is right, store)
+
+
+def _gather(values: Array, places: Array, means: Array, row: int, root: Array, chosen: Array, room: Array) -> Array:
+    """Weighted and centred rows from ``row`` on, a column a row."""
+    part = room[: chosen.size * root.size].reshape(chosen.size, root.size)
+    mean, cost = means[chosen] if means.size else NOTHING, costs.DENSE_ENTRY * part.size
+    share(cost, chosen.size, gather_rows, values, places[chosen], row, root, mean, part)
+    return part
 
 
 @kernel

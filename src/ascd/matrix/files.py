@@ -24,7 +24,7 @@ import numpy as np
 from ascd._core.checks import Array, finite_values
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats
-from ascd.matrix.cached import CachedMatrix
+from ascd.matrix.cached import CachedMatrix, joined
 from ascd.matrix.dense import Dense, Local, LocalDense
 from ascd.matrix.rows import DenseRows
 from ascd.matrix.sparse import LocalSparse
@@ -54,76 +54,6 @@ class Reader(Protocol):
         """Rows of one group, with these columns (all): an array in C or Fortran order, or a CSC matrix."""
 
 
-class FileMatrix(CachedMatrix):
-    """A matrix in files; ``memory`` is what it may take, in bytes."""
-
-    is_dear = answers_several = True
-
-    def __init__(self, reader: Reader, memory: float) -> None:
-        self.reader, self.shape, self.is_sparse = reader, reader.shape, reader.is_sparse
-        self.pieces, self._size = FilePieces(reader, memory), int(min(reader.size, memory))
-        self.cache_bytes, self.most_bytes = costs.FILE_NEAR * memory, costs.FILE_ROOM * memory
-
-    @property
-    def nbytes(self) -> int:
-        return self._size
-
-    @property
-    def counts(self) -> Array:
-        return self.reader.counts
-
-    @property
-    def bytes_read(self) -> int:  # type: ignore[override]
-        return self.reader.bytes_read
-
-    def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
-        out = ColumnStats.nothing(self.shape[1], len(vectors))
-        for rows, there, values in self.pieces.of(None):
-            share = weight if np.ndim(weight) == 0 else weight[rows]
-            found = as_piece(values).column_stats(share, np.ascontiguousarray(vectors[:, rows]))
-            with np.errstate(all="ignore"):  # what is not finite is named once norms have shown it
-                for mine, theirs in zip(out, found, strict=True):
-                    mine[..., there] += theirs
-        return out
-
-    def read_dots(self, columns: Array, vectors: Array) -> Array:
-        out = np.zeros((columns.size, *vectors.shape[1:]))
-        for rows, there, values in self.pieces.of(columns):
-            out[there] += as_piece(values).dots(np.arange(values.shape[1]), vectors[rows])
-        return out
-
-    def read_add(self, columns: Array, factors: Array, out: Array) -> None:
-        for rows, there, values in self.pieces.of(columns):
-            as_piece(values).add(np.arange(values.shape[1]), factors[there], out[rows])
-
-    def fetch(self, columns: Array) -> Local:
-        pieces = self.pieces.of(columns)
-        if not self.is_sparse:
-            whole = np.empty((self.shape[0], columns.size), order="F")
-            for rows, there, values in pieces:
-                whole[rows, there] = values
-            return LocalDense(Dense(whole), whole.shape)
-        from scipy import sparse
-
-        groups: dict[int, list[Any]] = {}
-        for rows, _, values in pieces:
-            groups.setdefault(rows.start, []).append(values)
-        stacks = [sparse.hstack(side) for side in groups.values()]
-        stacked = sparse.vstack(stacks, format="csc") if stacks else sparse.csc_array((self.shape[0], columns.size))
-        return LocalSparse.of(stacked)
-
-    def check_finite(self) -> None:
-        for piece in self.pieces.of(None):
-            finite_values(piece.values.data if self.is_sparse else piece.values, "A")
-
-
-def as_piece(values: Any) -> LocalDense | LocalSparse | DenseRows:
-    """Return a piece as a matrix: by columns, or dense by rows."""
-    if hasattr(values, "tocsc"):
-        return LocalSparse.of(values)
-    return LocalDense(Dense(values), values.shape) if values.flags.f_contiguous else DenseRows(values, 0.0)
-
-
 class Piece(NamedTuple):
     """Rows, places among the requested columns, and the numbers there."""
 
@@ -136,14 +66,56 @@ class Piece(NamedTuple):
 Place = tuple[slice, slice | Array, Array | None]
 
 
-class FilePieces:
-    """A file in pieces; ``memory`` is what they may take, in bytes."""
+class FileMatrix(CachedMatrix):
+    """A matrix in files; ``memory`` is what it may take, in bytes."""
+
+    is_dear = answers_several = True
 
     def __init__(self, reader: Reader, memory: float) -> None:
-        self.reader, self.shape, self.memory = reader, reader.shape, memory
-        self.piece = int(min(costs.BLOCK_BYTES, costs.FILE_PIECE * memory))
+        self.reader, self.shape, self.is_sparse = reader, reader.shape, reader.is_sparse
+        self.memory, self.piece = memory, int(min(costs.BLOCK_BYTES, costs.FILE_PIECE * memory))
+        self.cache_bytes, self.most_bytes = costs.FILE_NEAR * memory, costs.FILE_ROOM * memory
 
-    def of(self, columns: Array | None) -> Iterator[Piece]:
+    @property
+    def nbytes(self) -> int:
+        return int(min(self.reader.size, self.memory))
+
+    @property
+    def counts(self) -> Array:
+        return self.reader.counts
+
+    @property
+    def bytes_read(self) -> int:  # type: ignore[override]
+        return self.reader.bytes_read
+
+    def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
+        out = ColumnStats.nothing(self.shape[1], len(vectors))
+        for rows, there, values in self.pieces(None):
+            share = weight if np.ndim(weight) == 0 else weight[rows]
+            found = as_piece(values).column_stats(share, np.ascontiguousarray(vectors[:, rows]))
+            with np.errstate(all="ignore"):  # what is not finite is named once norms have shown it
+                for mine, theirs in zip(out, found, strict=True):
+                    mine[..., there] += theirs
+        return out
+
+    def read_dots(self, columns: Array, vectors: Array) -> Array:
+        out = np.zeros((columns.size, *vectors.shape[1:]))
+        for rows, there, values in self.pieces(columns):
+            out[there] += as_piece(values).dots(np.arange(values.shape[1]), vectors[rows])
+        return out
+
+    def read_add(self, columns: Array, factors: Array, out: Array) -> None:
+        for rows, there, values in self.pieces(columns):
+            as_piece(values).add(np.arange(values.shape[1]), factors[there], out[rows])
+
+    def fetch(self, columns: Array) -> Local:
+        return joined(self.pieces(columns), (self.shape[0], columns.size), self.is_sparse)
+
+    def check_finite(self) -> None:
+        for piece in self.pieces(None):
+            finite_values(piece.values.data if self.is_sparse else piece.values, "A")
+
+    def pieces(self, columns: Array | None) -> Iterator[Piece]:
         """Yield what is requested in the order of the file; the next pieces are read ahead, unless they are large."""
         tallest = int(np.diff(self.reader.ends).max())
         is_large = not self.reader.rows_apart and self._chunk(tallest) > costs.FILE_PIECE * self.memory
@@ -182,6 +154,13 @@ class FilePieces:
             return height
         limit = self.piece if self.reader.rows_apart else costs.FILE_PART * self.memory
         return min(height, max(1, int(height * limit / size)))
+
+
+def as_piece(values: Any) -> LocalDense | LocalSparse | DenseRows:
+    """Return a piece as a matrix: by columns, or dense by rows."""
+    if hasattr(values, "tocsc"):
+        return LocalSparse.of(values)
+    return LocalDense(Dense(values), values.shape) if values.flags.f_contiguous else DenseRows(values, 0.0)
 
 
 def _read_ahead(reader: Reader, places: list[Place], count: int) -> Generator[Piece, None, None]:

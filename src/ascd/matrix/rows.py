@@ -114,7 +114,7 @@ class SparseRows(CachedMatrix):
         ones = np.ones(self.shape[0])
         square, plain = self._summed(np.stack([weight * ones, ones], axis=1), True).T
         total, *products = self._summed(np.vstack([ones, vectors]).T, False).T
-        return ColumnStats(square, plain, total, np.array(products).reshape(len(vectors), -1))
+        return ColumnStats(square, plain, total, np.array(products).reshape(len(vectors), self.shape[1]))
 
     def read_dots(self, columns: Array, vectors: Array) -> Array:
         several = vectors.reshape(self.shape[0], -1)
@@ -130,10 +130,10 @@ class SparseRows(CachedMatrix):
 
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
         self.bytes_read += self.nbytes
-        several = out.reshape(len(out), -1)
-        x = np.zeros((self.shape[1], several.shape[1]))
-        x[columns] = factors.reshape(columns.size, -1)
-        share(costs.SPARSE_ENTRY * self.data.size, len(out), multiply_sparse_rows, *self.stored, x, several)
+        x = np.zeros((self.shape[1], *factors.shape[1:]))
+        x[columns] = factors
+        given = x.reshape(len(x), -1), out.reshape(len(out), -1)
+        share(costs.SPARSE_ENTRY * self.data.size, len(out), multiply_sparse_rows, *self.stored, *given)
 
     def fetch(self, columns: Array) -> LocalSparse:
         from scipy.sparse import csr_array

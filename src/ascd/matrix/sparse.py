@@ -23,7 +23,7 @@ from ascd._core.jit import kernel, wide
 from ascd._core.scalars import fetch
 from ascd._core.threads import share
 from ascd.matrix import costs
-from ascd.matrix.base import Multiplier
+from ascd.matrix.base import Matrix, Multiplier, Part
 from ascd.matrix.columns import first_at
 from ascd.matrix.costs import LEFT_BY_MEANS
 from ascd.matrix.dense import Local
@@ -57,9 +57,6 @@ class CSC(NamedTuple):
 
     def entry(self, p: int, j: int) -> float:
         return np.float64(self.data[p])
-
-    def ask_for_start(self, j: int) -> None:
-        fetch(self.indptr, j)
 
     def ahead(self, j: int) -> None:
         fetch(self.indices, self.indptr[j])
@@ -219,24 +216,25 @@ class Listed(NamedTuple):
 class SparseMultiplier(Multiplier):
     """Products by rows; one that ``keeps`` lists the entries once for all curvatures H."""
 
-    def __init__(self, design: Any, keeps: bool) -> None:
-        self.design, self.keeps = design, keeps
+    def __init__(self, source: Matrix, keeps: bool) -> None:
+        self.source, self.keeps = source, keeps
         self.listed: dict[tuple[bool, bytes], Listed] = {}
 
     def is_cheap(self, count: int, size: int) -> bool:
-        """True where one list of rows serves all columns, now and with other curvatures."""
-        return self.keeps
+        """True where one list of rows serves all columns, now and with other curvatures, or columns come from afar."""
+        return self.keeps or self.source.matrix is None
 
     def forget(self) -> None:
         self.listed.clear()
 
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
-        right_rows, right_less = self._list(columns, right, means)
-        left_rows, left_less = (right_rows, right_less) if left is right else self._list(columns, left, means)
+        given = self.source.take(columns), None if means is None else means[columns]
+        right_rows, right_less = self._list(right, *given)
+        left_rows, left_less = (right_rows, right_less) if left is right else self._list(left, *given)
         filled = min(left_rows.filled, right_rows.filled, key=len)
         cost = costs.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
-        given = left, left_rows, right, right_rows, filled, left is right, weight, store
-        share(cost, right.size, add_products, *given)
+        sides = left, left_rows, right, right_rows
+        share(cost, right.size, add_products, *sides, filled, left is right, weight, store)
         cost = costs.SPARSE_PRODUCT * left.size * right.size
         if means is not None:
             left_mean, right_mean = means[columns[left]] - left_less, means[columns[right]] - right_less
@@ -245,14 +243,13 @@ class SparseMultiplier(Multiplier):
         if left is right:
             share(cost, left.size, mirror_upper, left, store)
 
-    def _list(self, columns: Array, positions: Array, means: Array | None) -> Listed:
+    def _list(self, positions: Array, part: Part, means: Array | None) -> Listed:
         """The entries of the columns at these positions, row by row."""
         key = means is None, positions.tobytes() if self.keeps else b""
         if key in self.listed:
             return self.listed[key]
-        chosen, d = columns[positions], self.design.shape[0]
-        matrix, places = self.design.take(chosen)
-        listed = rows_of(matrix, places, positions, d, None if means is None else means[chosen])
+        own = None if means is None else means[positions]
+        listed = rows_of(part.matrix, part.places[positions], positions, self.source.shape[0], own)
         if self.keeps:
             self.listed[key] = listed
         return listed

@@ -31,20 +31,12 @@ class Gpu:
         self.xp: Any = cupy
         self.device: Any = array.device
 
-    def put(self, values: Array) -> Any:
-        """Return an array of the host on the GPU, in new memory: half of the time that ``asarray`` takes."""
-        values = np.ascontiguousarray(values)
+    def put(self, values: Array, kind: Any = None) -> Any:
+        """Return an array of the host on the GPU, one row after the other: half of the time that ``asarray`` takes."""
+        values = np.ascontiguousarray(values, dtype=kind)
         out = self.xp.empty(values.shape, dtype=values.dtype)
         out.set(values)
         return out
-
-    def put_floats(self, values: Array) -> Any:
-        """Return numbers of the host on the GPU, in float64 and one row after the other."""
-        return self.put(np.ascontiguousarray(values, dtype=np.float64))
-
-    def put_places(self, places: Array) -> Any:
-        """Return indices on the GPU, as the library takes them."""
-        return self.put(np.ascontiguousarray(places, dtype=np.int64))
 
     def fetch(self, array: Any) -> Array:
         """Return an array of the GPU on the host."""

@@ -327,7 +327,7 @@ class Passes:
             whole = np.zeros(self.n)
             whole[columns] = factors
             columns, factors = None, whole
-        rows = self.gpu.put_floats(factors[None, :])
+        rows = self.gpu.put(factors[None, :], np.float64)
         if self.lines.are_columns:
             return self._across(rows, None, False, self._as_list(columns), None)[0, :]
         return self._along(rows, None, False, None, self._as_list(columns))[0, :]
@@ -340,11 +340,11 @@ class Passes:
             return self._along(vectors, weight, squares, self._as_list(columns), None)
         if columns is not None and columns.size > CUDA_PICKED * self.n:
             everything = self._across(vectors, weight, squares, None, None)
-            return self.gpu.xp.take(everything, self.gpu.put_places(columns), axis=1)
+            return self.gpu.xp.take(everything, self.gpu.put(columns, np.int64), axis=1)
         return self._across(vectors, weight, squares, None, self._as_list(columns))
 
     def _as_list(self, columns: Array | None) -> Any | None:
-        return None if columns is None else self.gpu.put(np.ascontiguousarray(columns, dtype=np.int32))
+        return None if columns is None else self.gpu.put(columns, np.int32)
 
     def _along(self, vectors: Any, weight: Any | None, squares: bool, lines: Any | None, places: Any | None) -> Any:
         count, length = self._sizes(lines, places)
@@ -400,7 +400,7 @@ class Passes:
             tall = max(1, min(self.d, self.most // wide))
         for first in range(0, count, wide):
             there = slice(first, min(first + wide, count))
-            places = there if columns is None else self.gpu.put_places(columns[there])
+            places = there if columns is None else self.gpu.put(columns[there], np.int64)
             for top in range(0, self.d, tall):
                 rows = slice(top, min(top + tall, self.d))
                 yield rows, there, self.tile(rows, places)

@@ -29,7 +29,7 @@ class Wide:
     def __init__(self, passes: Passes, columns: Array, weight: Array, means: Array | None) -> None:
         gpu = passes.gpu
         self.passes, self.count, self.gpu = passes, columns.size, gpu
-        self.places = gpu.put_places(columns)
+        self.places = gpu.put(columns, np.int64)
         self.root = gpu.put(np.sqrt(weight))
         self.means = None if means is None else gpu.put(means[columns])
 
@@ -249,10 +249,10 @@ class DeviceGram:
 
     def _as_store(self, vector: Array) -> Any:
         """Numbers on the device in the type of the products."""
-        return self.gpu.put(np.ascontiguousarray(vector, dtype=self.kind))
+        return self.gpu.put(vector, self.kind)
 
     def _part(self, places: Array) -> Any:
-        there, take = self.gpu.put_places(places), self.gpu.xp.take
+        there, take = self.gpu.put(places, np.int64), self.gpu.xp.take
         return take(take(self.store, there, axis=0), there, axis=1)
 
     def _hold(self, columns: Array, diagonal: Array, store: Any) -> None:

@@ -76,8 +76,8 @@ class DeviceDense(OnDevice):
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         self.note(None)
         with self.gpu.here():
-            weights = None if np.ndim(weight) == 0 else self.gpu.put_floats(weight)
-            found = self.gpu.fetch(self.passes.column_stats(weights, self.gpu.put_floats(vectors)))
+            weights = None if np.ndim(weight) == 0 else self.gpu.put(weight, np.float64)
+            found = self.gpu.fetch(self.passes.column_stats(weights, self.gpu.put(vectors, np.float64)))
         count = len(vectors)
         total, plain = found[count], found[count + 1]
         square = weight * plain if weights is None else found[count + 2]
@@ -86,13 +86,13 @@ class DeviceDense(OnDevice):
     def squares(self, weight: Any, columns: Array) -> Array:
         self.note(columns)
         with self.gpu.here():
-            weights = self.gpu.put_floats(np.broadcast_to(weight, self.shape[:1]))
+            weights = self.gpu.put(np.broadcast_to(weight, self.shape[:1]), np.float64)
             return self.gpu.fetch(self.passes.squares(weights, columns))
 
     def rows_of_dots(self, columns: Array, vectors: Array) -> Array:
         self.note(columns)
         with self.gpu.here():
-            return self.gpu.fetch(self.passes.dots(self._chosen(columns), self.gpu.put_floats(vectors)))
+            return self.gpu.fetch(self.passes.dots(self._chosen(columns), self.gpu.put(vectors, np.float64)))
 
     def sum_of(self, columns: Array, factors: Array) -> Array:
         self.note(columns)
@@ -188,7 +188,7 @@ class DeviceSparse(OnDevice):
         out, whole = np.zeros(self.shape[0]), np.zeros(self.shape[1])
         whole[columns] = factors
         with self.gpu.here():
-            vector = self.gpu.put_floats(whole if self.is_by_rows else factors)
+            vector = self.gpu.put(whole if self.is_by_rows else factors, np.float64)
             for rows, there, part in self._pieces(columns):
                 out[rows] += self.gpu.fetch(part @ vector[there])
         return out
@@ -199,7 +199,7 @@ class DeviceSparse(OnDevice):
         out = np.empty((first.size, second.size))
         with self.gpu.here():
             left = self._columns(first).T.tocsr()
-            weights = self.gpu.put_floats(weight)
+            weights = self.gpu.put(weight, np.float64)
             step = max(1, 36 * self.most // (24 * self.shape[0]))
             for start in range(0, second.size, step):
                 there = slice(start, min(start + step, second.size))
@@ -234,7 +234,7 @@ class DeviceSparse(OnDevice):
             self._note(columns)
         are_most = self.is_by_rows or 2 * columns.size > self.shape[1]  # then all of them are multiplied
         with self.gpu.here():
-            beside = self.gpu.put_floats(vectors.T)
+            beside = self.gpu.put(vectors.T, np.float64)
             total = self.gpu.xp.zeros((self.shape[1] if are_most else columns.size, len(vectors)))
             for rows, there, part in self._pieces(None if are_most else columns):
                 total[there] = total[there] + of(part).T @ beside[rows]
@@ -260,7 +260,7 @@ class DeviceSparse(OnDevice):
             start = chosen.stop
 
     def _columns(self, columns: Array) -> Any:
-        return self._wide(self.there[:, self.gpu.put_places(columns)])
+        return self._wide(self.there[:, self.gpu.put(columns, np.int64)])
 
     def _wide(self, part: Any) -> Any:
         return part if part.dtype == np.float64 else part.astype(np.float64)
