@@ -98,8 +98,7 @@ def test_columns_in_memory_stay_within_what_is_allowed(columns_allowed, tmp_path
 
     monkeypatch.setattr(design, "fetch", watched)
     for columns in ([0, 1], [1, 2, 3], [5, 0], [7, 8, 9, 10, 11], [3], np.arange(12), [4, 7]):
-        local, places = design.local(np.array(columns))
-        np.testing.assert_array_equal(as_block(local.take(places), 50), 3.0 * A[:, columns])
+        np.testing.assert_array_equal(as_block(design.take(np.array(columns)), 50), 3.0 * A[:, columns])
         np.testing.assert_allclose(design.dots(np.array(columns), VECTOR), 3.0 * VECTOR @ A[:, columns])
         if len(columns) <= columns_allowed:  # more are fetched alone, once nothing else is there
             assert most[-1] <= columns_allowed

@@ -129,20 +129,16 @@ class CachedMatrix(Remote):
     def multiplier(self, keeps: bool) -> Multiplier:
         return (SparseMultiplier if self.is_sparse else DenseMultiplier)(self, keeps)
 
-    def take(self, columns: Array) -> Part:
-        local, places = self.local(columns)
-        return Part(local.matrix, places)
-
     def are_near(self, columns: Array) -> Array:
         return super().are_near(columns) if self._cache is None else self._cache.has(columns)
 
-    def local(self, columns: Array) -> tuple[Local, Array]:
-        """Return the columns in local memory, and their places: cached, or fetched for this once if they are many."""
+    def take(self, columns: Array) -> Part:
+        """Cached, or fetched for this once if they are many."""
         cache = self._with(columns)
         if cache is not None:
-            return cache.local, cache.place[columns]
+            return Part(cache.local.matrix, cache.place[columns])
         self._make_room(self._bytes(columns))
-        return self.fetch(columns), np.arange(columns.size)
+        return super().take(columns)
 
     def _bytes(self, columns: Array) -> float:
         """What the columns take in local memory; a sparse entry has its row."""

@@ -272,11 +272,4 @@ def farthest(vector: Array) -> float:
     >>> farthest(np.array([1.0, -3.0, 2.0]))
     3.0
     """
-    found: list[float] = []
-    share(costs.SUMMED * vector.size, vector.size, _note_farthest, vector, found)
-    return float(np.max(found))
-
-
-def _note_farthest(vector: Array, found: list[float], start: int, stop: int) -> None:
-    part = vector[start:stop]
-    found.append(max(float(part.max()), -float(part.min())))
+    return max(float(vector.max()), -float(vector.min()))

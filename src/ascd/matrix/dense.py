@@ -229,5 +229,4 @@ def place(block: Array, left: Array, right: Array, upper: bool, store: Array) ->
 
 def entry_cost(matrix: Any) -> float:
     """Return the nanoseconds to read one entry of a compiled storage; a sweep reads it twice."""
-    columns = getattr(matrix, "columns", matrix)  # blocks of columns have those of another storage
-    return 0.5 * (costs.DENSE_ENTRY if isinstance(columns, Dense) else costs.SPARSE_ENTRY)
+    return 0.5 * (costs.DENSE_ENTRY if isinstance(matrix, Dense) else costs.SPARSE_ENTRY)
