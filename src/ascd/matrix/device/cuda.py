@@ -30,7 +30,6 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix import costs
-from ascd.matrix.base import Advanced, Bends
 from ascd.matrix.device.arrays import TYPES, Gpu
 from ascd.matrix.sparse import LARGEST_SHORT
 
@@ -435,24 +434,3 @@ class Passes:
             return found.T if lines.are_columns else found
 
         return gather
-
-
-def advance(
-    gram: Any, x: Array, gradient: Array, scale: Array, bends: Bends, bound: float, count: int
-) -> Advanced | None:
-    """Return where ``count`` proximal steps with momentum lead from x; None where that is not finite."""
-    gpu, size, lengths = gram.gpu, x.size, gram.own_lengths
-    if size == 0:
-        return None
-    rows = np.stack([x, gradient, x, gradient, x, scale, lengths, *bends])
-    unit = float(np.max(np.abs(gradient) * lengths / (bound * scale))) or 1.0  # short numbers do not reach far
-    launch = compiled("momentum", MOMENTUM_SOURCE, (("S", "double" if gram.is_exact else "float"),))
-    with gpu.here():
-        there, state = gpu.put(rows), gpu.put(np.array([bound, 1.0, 0.0, unit]))
-        change, curved = (gpu.xp.empty(size, dtype=gram.kind) for _ in range(2))
-        launch((1, 1), size, 1, there, curved, change, state)
-        for _ in range(count):
-            gram.store.dot(change, out=curved)
-            launch((1, 1), size, 0, there, curved, change, state)
-        found, bend = gpu.fetch(there[:2, :]), float(gpu.fetch(state)[2])
-    return Advanced(found[0].copy(), found[1].copy(), bend) if np.isfinite(found).all() else None
