@@ -20,8 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from ascd._core.checks import Array
-
 #: Nanoseconds of work that a further thread must have: to wake one takes a part of that.  With sixteen threads on x86
 #: that is some 100 µs each (``python benchmarks/reach.py --only threads``).
 WORTH_A_THREAD = 2.5e5
