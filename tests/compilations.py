@@ -14,10 +14,13 @@ import pytest
 
 from ascd._core import jit
 
+#: Must numba not compile?
+IS_DISABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
 
 def skip_uncompiled() -> None:
     """Skip a test of compiled code where numba must not compile."""
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+    if IS_DISABLED:
         pytest.skip("NUMBA_DISABLE_JIT is set")
 
 
