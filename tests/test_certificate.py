@@ -16,7 +16,7 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd.matrix.columns import careful_sum
-from ascd.problem.certificate import predictor_error
+from ascd.problem.certificate import finished, predictor_error
 from ascd.problem.dual import fit_to
 from ascd.problem.losses import as_loss, divergence
 from ascd.results.solution import Status
@@ -214,6 +214,12 @@ def test_a_dual_point_is_found_for_unpenalised_coordinates(loss, penalty, interc
     solution = ascd.solve(case.problem(), tol=1e-9, intercept=intercept)
     assert solution.converged
     assert solution.gap <= 1e-9 * solution.zero_objective
+
+
+def test_rounding_of_what_cancels_is_counted():
+    """Terms of size 1 that sum to 0 prove no gap below some ulps of 1."""
+    assert finished(0.0, 1.0, 0.0, 0.0, 0.0, 0.0) >= 2.0 * np.finfo(float).eps
+    assert finished(np.nan, 1.0, 0.0, 0.0, 0.0, 0.0) == np.inf
 
 
 @pytest.mark.parametrize("unit", [2.0**-700, 2.0**700])

@@ -13,7 +13,7 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd.matrix import costs
-from ascd.matrix.chunked import InTurn, add_carefully, chunked
+from ascd.matrix.chunked import InTurn, add_carefully, add_moments, chunked, moments
 from ascd.matrix.open import open_design
 
 RNG = np.random.default_rng(1)
@@ -74,6 +74,18 @@ def test_the_bound_of_a_careful_sum_holds(scale):
         exact = sum((Fraction(float(value)) for value in terms[:, j]), Fraction(0))
         assert abs(Fraction(float(total[j])) - exact) <= Fraction(float(error[j]))
     assert np.all(error <= 1e-14 * np.abs(total) + 1e-15 * scale)
+    bounds = rng.random((5, 8))
+    assert np.all(add_carefully([*zip(terms, bounds, strict=True)])[1] >= bounds.sum(axis=0))
+
+
+def test_moments_of_row_parts_are_those_of_the_whole():
+    """Parts whose means differ much, and whose samples do not all count."""
+    rng, columns = np.random.default_rng(0), np.arange(3)
+    X, weight = rng.standard_normal((30, 3)) + np.repeat([5.0, -3.0, 0.0], 10)[:, None], rng.random(30).round()
+    parts = [moments(open_design(X[k : k + 10]), columns, weight[k : k + 10]) for k in (0, 10, 20)]
+    found, centred = add_moments(parts), X - np.average(X, axis=0, weights=weight)
+    np.testing.assert_allclose(found.means, np.average(X, axis=0, weights=weight), rtol=1e-12)
+    np.testing.assert_allclose(found.products, centred.T @ (weight[:, None] * centred), rtol=1e-12)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
