@@ -72,11 +72,12 @@ def test_folds_share_the_data(monkeypatch):
 
 def test_a_splitter_may_draw_any_samples():
     drawn = [(np.array([0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]), np.arange(30, 60)), (np.arange(30), np.arange(20, 50))]
-    model = ours.LassoCV(alphas=[0.1], cv=drawn, tol=1e-10).fit(X, Y)
-    for k, (train, test) in enumerate(drawn):
-        alone = ours.Lasso(0.1, tol=1e-10).fit(X[train], Y[train])
-        error = np.mean((alone.predict(X[test]) - Y[test]) ** 2)
-        assert model.mse_path_.ravel()[k] == pytest.approx(error, rel=1e-4)
+    for weight in (np.ones(60), WEIGHT):
+        model = ours.LassoCV(alphas=[0.1], cv=drawn, tol=1e-10).fit(X, Y, sample_weight=weight)
+        for k, (train, test) in enumerate(drawn):
+            alone = ours.Lasso(0.1, tol=1e-10).fit(X[train], Y[train], sample_weight=weight[train])
+            error = np.average((alone.predict(X[test]) - Y[test]) ** 2, weights=weight[test])
+            assert model.mse_path_.ravel()[k] == pytest.approx(error, rel=1e-4)
     assert ours.LassoCV(alphas=5, cv=ShuffleSplit(3, random_state=0)).fit(X, Y).mse_path_.shape == (5, 3)
 
 
