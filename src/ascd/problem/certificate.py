@@ -31,11 +31,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
+from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.columns import UNIT, careful_sum
-from ascd.problem.arithmetic import lengths_of_blocks, norm
+from ascd.problem.arithmetic import has_digits, lengths_of_blocks, norm, square_over
 from ascd.problem.dual import dual_distance, dual_length, unweighted
-from ascd.problem.terms import NO_INDICES
-from ascd.problem.tuning import MARGINS, RELATIVE, WORTHWHILE
+from ascd.problem.samples import movable_curvature, sample_gap
+from ascd.problem.terms import NO_INDICES, is_required
+from ascd.problem.tuning import MARGINS, RELATIVE, SAFETY, SAMPLES_A_PART, WORTHWHILE
+
+#: The first share by which the scale of a dual point is made smaller.
+MARGIN = MARGINS[0]
 
 
 class Point(NamedTuple):
@@ -82,6 +87,17 @@ def certify(problem: Any, terms: Any, point: Point, products: Products, enough: 
     enough : the gap is made no tighter than this
     """
     with np.errstate(all="ignore"):
+        if terms.is_by_coordinate and not problem.loss.is_coupled and point.predictor.size <= SAMPLES_A_PART:
+            # in one call, without compensated sums; inf where a product is required
+            loss, listed, room = problem.loss, np.empty(terms.count, dtype=np.int64), np.empty((2, problem.n_samples))
+            gap = gap_at_gradient(
+                loss.sample, loss.loss, terms.parts, terms.norm, point.x.ravel(), float(point.constant[0]),
+                point.intercept, point.predictor.ravel(), point.raw_gradient.ravel(), point.curvature.own.ravel(),
+                products.estimate.ravel(), products.radius, problem.total_weight, loss.bound, listed, room[0],
+                room[1] if point.intercept else room[1, :0],
+            )  # fmt: skip
+            if gap <= enough:
+                return Certificate(float(gap), True)
         if not (np.isfinite(point.x).all() and np.isfinite(point.raw_gradient).all()):
             return Certificate(math.inf, True)
         return _Proof(problem, terms, point).certificate(products, enough)
@@ -106,16 +122,113 @@ def gap_of_gradient(problem: Any, x: Array, predictor: Array, raw_gradient: Arra
         return proof._within(near, estimate, radius)
 
 
+@kernel
+def gap_at_gradient(
+    sample: Any, loss: Any, parts: Any, norm: Array, x: Array, constant: float, intercept: bool, predictor: Array,
+    gradient: Array, curvature: Array, estimate: Array, radius: Array, total: float, bound: float, listed: Array,
+    dual: Array, reach: Array,
+) -> float:  # fmt: skip
+    """Return the gap at the raw gradient as dual point, moved along the curvatures where it must sum to 0.
+
+    This is the first attempt of ``_Proof`` for penalties by coordinate, in one call: a small fit takes 1.3 times as
+    long without.  Sums are plain, with their rounding errors added; inf where a product is required or curvatures have
+    no bound.
+    """
+    d = predictor.size
+    length, spread, away = distance_in_dual(gradient, gradient, 0.0, sample.weight), 0.0, 0.0
+    if not (length < math.inf and bound < math.inf):
+        return math.inf
+    if intercept:
+        if not centre_dual(sample, loss, gradient, curvature, length, total, dual, reach):
+            return math.inf
+        spread = distance_in_dual(reach, reach, 0.0, sample.weight)
+        away = distance_in_dual(gradient, dual, 1.0, sample.weight)
+    else:
+        for k in range(d):
+            dual[k] = gradient[k]
+    rounding = 2.0 * (d + 8.0) * UNIT * max(length, distance_in_dual(dual, dual, 0.0, sample.weight))
+    wide_by = rounding + away + spread
+    count, moved, size_of_x, scale = 0, 0, 0.0, 1.0
+    for number in range(x.size):
+        j = wide(number)
+        r = radius[j] + wide_by * norm[j]
+        if is_required(parts.penalty, x[j], j, estimate[j], r, False):
+            return math.inf
+        if not parts.rests_at(x, estimate, j, j, r):
+            listed[count] = j
+            count += 1
+            scale = min(scale, parts.scale_at(estimate, j, j, r))
+        moved += x[j] != 0.0
+        size_of_x += abs(x[j]) * norm[j]
+    zeta = (moved + 3.0) * UNIT * (size_of_x + abs(constant) * math.sqrt(total)) if moved > 0 else 0.0
+    if not scale > 0.0:
+        return math.inf
+    scale = scale * (1.0 - MARGIN) if scale < 1.0 else scale
+    gap, size = 0.0, 0.0
+    for i in range(count):
+        j = wide(listed[i])
+        term, of_parts = parts.term_at(x, estimate, j, j, radius[j] + wide_by * norm[j], scale, True)
+        gap += term
+        size += of_parts
+    gap += sample_gap(sample, loss, predictor, dual, reach, scale, 0, d)
+    distance = distance_in_dual(gradient, dual, scale, sample.weight) + spread
+    return finished(gap, size, residual_rounding(length), distance, zeta, bound)
+
+
+@helper
+def centre_dual(
+    sample: Any, loss: Any, gradient: Array, curvature: Array, length: float, total: float, dual: Array, reach: Array
+) -> bool:
+    """Fill in V − H·ΣV/ΣH, and how far each entry is at most from a dual point that sums to 0; False if ΣH is 0.
+
+    A sample whose entry is near the end of its domain does not move.
+    """
+    d, sum_of_roots, excess = dual.size, 0.0, 0.0
+    typical = length / math.sqrt(d)
+    for k in range(d):
+        is_quadratic = loss.is_quadratic()
+        reach[k] = curvature[k] if is_quadratic else movable_curvature(sample, loss, gradient, curvature, typical, k)
+    for k in range(d):  # apart: loops that add up store nothing, so that sums do not depend on the arrays' places
+        sum_of_roots += reach[k]
+        excess += gradient[k]
+    if not 0.0 < sum_of_roots < math.inf:
+        return False
+    left, size = 0.0, 0.0
+    for k in range(d):
+        dual[k] = gradient[k] - reach[k] / sum_of_roots * excess
+    for k in range(d):
+        left += dual[k]
+        size += abs(dual[k])
+    own = 0.0 if loss.is_quadratic() else 8.0 * UNIT * length
+    misses = abs(left) + (d + 8.0) * UNIT * size + 2.0 * own * math.sqrt(total)
+    for k in range(d):
+        reach[k] = reach[k] / sum_of_roots * (SAFETY * misses)
+    return True
+
+
+@helper
+def distance_in_dual(one: Array, other: Array, scale: float, weight: Any) -> float:
+    """Return √Σ (one_k − scale·other_k)²/s_k; inf where its square is not an ordinary number of float64."""
+    total = 0.0
+    for number in range(one.size):
+        k = wide(number)
+        difference, counted = one[k] - scale * other[k], at(weight, k)
+        total += square_over(difference, counted) if counted > 0.0 else 0.0
+    return math.sqrt(total) if total == 0.0 or has_digits(total) else math.inf
+
+
+@helper
 def residual_rounding(length: float) -> float:
     """Return what the rounding of residuals can add to a gap, for raw gradients of this length."""
     off = 4.0 * UNIT * length
     return off * off / RELATIVE
 
 
+@helper
 def finished(gap: float, size: float, rounding: float, distance: float, zeta: float, curvature: float) -> float:
     """Return the gap with its rounding errors: of ``size`` that cancelled, of residuals, of a predictor off by ζ."""
     bound = (1.0 + RELATIVE) * gap + 8.0 * UNIT * size + rounding
-    if zeta != 0.0:  # nan must not pass
+    if zeta != 0.0:  # nan must not pass; no power: one that overflows is an error in Python
         bound += (distance + 2.0 * curvature * zeta) * zeta
     return bound if bound == bound else math.inf
 

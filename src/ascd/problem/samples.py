@@ -379,10 +379,16 @@ def movable_curvatures(
     """Fill in the curvatures of some samples, 0 where θ_k is near the end of its domain."""
     for number in range(start, stop):
         k = wide(number)
-        weight, target = at(sample.weight, k), sample.target[k]
-        out[k] = 0.0
-        if weight > 0.0 and curvature[k] > 0.0:
-            u = dual[k] / weight
-            away = 1e-9 * (abs(u) + typical)
-            if loss.conjugate(target, u - away) < math.inf and loss.conjugate(target, u + away) < math.inf:
-                out[k] = curvature[k]
+        out[k] = movable_curvature(sample, loss, dual, curvature, typical, k)
+
+
+@helper
+def movable_curvature(sample: Any, loss: Any, dual: Array, curvature: Array, typical: float, k: int) -> float:
+    """Return the curvature of a sample, 0 where θ_k is near the end of its domain."""
+    weight, target = at(sample.weight, k), sample.target[k]
+    if not (weight > 0.0 and curvature[k] > 0.0):
+        return 0.0
+    u = dual[k] / weight
+    away = 1e-9 * (abs(u) + typical)
+    is_inside = loss.conjugate(target, u - away) < math.inf and loss.conjugate(target, u + away) < math.inf
+    return curvature[k] if is_inside else 0.0
