@@ -116,6 +116,14 @@ def test_cross_validation_agrees_with_scikit_learn(weight):
     np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=1e-5)
 
 
+def test_errors_of_folds_are_weighted_means_over_all_targets():
+    cv = [(np.arange(27, 80), np.arange(27))]
+    model = ours.MultiTaskLassoCV(alphas=[0.1], cv=cv, tol=1e-10).fit(X, Y, sample_weight=WEIGHT)
+    alone = ours.MultiTaskLasso(0.1, tol=1e-10).fit(X[27:], Y[27:], sample_weight=WEIGHT[27:])
+    expected = np.average((alone.predict(X[:27]) - Y[:27]) ** 2, axis=0, weights=WEIGHT[:27]).mean()
+    assert model.mse_path_ == pytest.approx(expected, rel=1e-5)
+
+
 def test_cross_validation_of_the_sparse_group_lasso():
     """Of one ratio it is the grid search by hand; at the ends it is the group Lasso's, and the Lasso's."""
     y = Y[:, 0]

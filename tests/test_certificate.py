@@ -16,7 +16,7 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd.matrix.columns import careful_sum
-from ascd.problem.certificate import finished, predictor_error
+from ascd.problem.certificate import _Proof, finished, predictor_error, scaled_gap
 from ascd.problem.dual import fit_to
 from ascd.problem.losses import as_loss, divergence
 from ascd.results.solution import Status
@@ -220,6 +220,47 @@ def test_rounding_of_what_cancels_is_counted():
     """Terms of size 1 that sum to 0 prove no gap below some ulps of 1."""
     assert finished(0.0, 1.0, 0.0, 0.0, 0.0, 0.0) >= 2.0 * np.finfo(float).eps
     assert finished(np.nan, 1.0, 0.0, 0.0, 0.0, 0.0) == np.inf
+
+
+def test_a_gap_counts_rounding_of_products_and_of_predictors(monkeypatch):
+    """Each product of a column with V, and the predictor times how far the dual point is from V."""
+    seen = {}
+
+    def scaled(terms, x, estimate, radius, *given):
+        seen["radius"] = np.minimum(seen.get("radius", np.inf), radius)
+        found = scaled_gap(terms, x, estimate, radius, *given)
+        seen["scale"] = found[2]
+        return found
+
+    def ended(gap, size, rounding, distance, zeta, curvature):
+        seen.setdefault("distance", distance)
+        return finished(gap, size, rounding, distance, zeta, curvature)
+
+    monkeypatch.setattr("ascd.problem.certificate.scaled_gap", scaled)
+    monkeypatch.setattr("ascd.problem.certificate.finished", ended)
+    rng = np.random.default_rng(0)
+    A, b, x = rng.standard_normal((30, 6)), rng.standard_normal(30), rng.standard_normal(6)
+    problem = ascd.Problem(A, b, penalty=ascd.L1(0.1))
+    V = A @ x - b
+    assert problem.gap(x) > 0.0
+    assert seen["scale"] < 0.5
+    assert seen["distance"] >= 0.5 * np.linalg.norm(V)
+    assert np.all(seen["radius"] >= np.finfo(float).eps * np.linalg.norm(V) * np.linalg.norm(A, axis=0))
+
+
+def test_a_dual_point_that_may_miss_what_is_required_has_a_larger_gap(monkeypatch):
+    rng = np.random.default_rng(0)
+    A, b = rng.standard_normal((20, 4)), rng.standard_normal(20)
+    problem = ascd.Problem(A, b, penalty=ascd.L1(0.5, weights=[0.0, 1.0, 1.0, 1.0]))
+    x = ascd.solve(problem, tol=1e-12).x
+    honest, excess = problem.gap(x), _Proof._excess
+
+    def uncertain(self, dual):
+        found, error = excess(self, dual)
+        return found, error + 1e-3
+
+    monkeypatch.setattr(_Proof, "_excess", uncertain)
+    assert problem.gap(x) > honest + 1e-9
 
 
 @pytest.mark.parametrize("unit", [2.0**-700, 2.0**700])
