@@ -69,6 +69,16 @@ def test_intervals_contain_the_exact_entries(seed, intercept, storage, weighted,
         assert np.all(bounds.radius[columns] == 0.0)
 
 
+def test_a_multiple_of_a_reference_is_known_but_for_rounding():
+    rng = np.random.default_rng(0)
+    A, V = rng.standard_normal((40, 7)), rng.standard_normal((40, 1))
+    bounds = balls_of(ascd.Problem(A, np.ones(40)), False)
+    bounds.read_all(V)
+    bounds.update(2.0 * V)
+    np.testing.assert_allclose(bounds.estimate, 2.0 * A.T @ V, rtol=1e-12)
+    assert np.all(bounds.radius > 0.0)
+
+
 GROUPS = [3, 1, 4, 2, 5, 5]
 
 
