@@ -233,7 +233,7 @@ def test_a_gap_counts_rounding_of_products_and_of_predictors(monkeypatch):
         return found
 
     def ended(gap, size, rounding, distance, zeta, curvature):
-        seen.setdefault("distance", distance)
+        seen.setdefault("distances", []).append(distance)
         return finished(gap, size, rounding, distance, zeta, curvature)
 
     monkeypatch.setattr("ascd.problem.certificate.scaled_gap", scaled)
@@ -244,7 +244,7 @@ def test_a_gap_counts_rounding_of_products_and_of_predictors(monkeypatch):
     V = A @ x - b
     assert problem.gap(x) > 0.0
     assert seen["scale"] < 0.5
-    assert seen["distance"] >= 0.5 * np.linalg.norm(V)
+    assert min(seen["distances"]) >= 0.5 * np.linalg.norm(V)
     assert np.all(seen["radius"] >= np.finfo(float).eps * np.linalg.norm(V) * np.linalg.norm(A, axis=0))
 
 
@@ -261,6 +261,17 @@ def test_a_dual_point_that_may_miss_what_is_required_has_a_larger_gap(monkeypatc
 
     monkeypatch.setattr(_Proof, "_excess", uncertain)
     assert problem.gap(x) > honest + 1e-9
+
+
+def test_sums_of_terms_know_their_sizes_and_keep_what_was_required():
+    terms = ascd.Problem(np.eye(3), np.ones(3), penalty=ascd.L1(1.0)).terms()
+    x, products, every, none = np.array([[2.0], [0.0], [-3.0]]), np.full((3, 1), 0.5), np.arange(3), np.arange(0)
+    gap, size = terms.gap(x, products, np.zeros(3), every, none, 1.0)
+    assert gap == pytest.approx(2.0 + 3.0 + 1.0 - 1.5)
+    assert size >= 2.0 + 3.0 + 1.0 + 1.5
+    assert (terms.shrunk(0.5) < 0.5, terms.shrunk(1.0)) == (True, 1.0)
+    fixed, kept = terms.required(x, products, np.zeros(3), False, np.array([1]))
+    assert (fixed.tolist(), kept.tolist()) == ([1], [[0.5]])
 
 
 @pytest.mark.parametrize("unit", [2.0**-700, 2.0**700])
