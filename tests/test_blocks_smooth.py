@@ -6,11 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import ascd
 from ascd.solver.loop import Solver
-from ascd.solver.smooth import Coefficients, Descent, Preconditioned, SampleVariables, Smooth, variables_of
+from ascd.solver.smooth import Smooth
 
 
 def classes(d=60, n=12, count=4, ridge=0.5, **penalty):
@@ -47,24 +46,6 @@ def test_both_ways_lead_to_one_answer(monkeypatch, loss, intercept):
     assert abs(found.objective - other.objective) <= found.gap + other.gap
 
 
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize(("shape", "other"), [((60, 12), Coefficients), ((9, 30), SampleVariables)])
-def test_all_variables_lead_to_one_answer(monkeypatch, shape, other, intercept):
-    dense = classes(*shape)
-    labels, penalty = dense.loss.labels, dense.penalty
-    problem = ascd.Problem(sparse.csc_array(dense.design.matrix.values), labels, "softmax", penalty)
-    found = ascd.solve(problem, tol=1e-10, intercept=intercept)
-    state = smooth(problem).state
-    assert isinstance(variables_of(state), Preconditioned)
-    monkeypatch.setattr("ascd.solver.tuning.SHORT_SIDE", 0)
-    assert type(variables_of(state)) is other
-    for start in (None, found.x):  # a start away from 0 is no combination of samples, perhaps
-        again = ascd.solve(problem, tol=1e-10, x0=start, intercept=intercept)
-        assert again.converged
-        assert abs(found.objective - again.objective) <= found.gap + again.gap
-        np.testing.assert_allclose(found.x, again.x, atol=1e-3)
-
-
 def test_the_intercept_counts_where_it_stops(monkeypatch):
     """Columns far from 0: the constants change the gradients of the coefficients, and one run of L-BFGS sees that."""
     rng, runs = np.random.default_rng(7), []
@@ -90,11 +71,6 @@ def test_a_path_begins_afresh_with_every_penalty():
         alone = ascd.solve(classes(ridge=0.5 * alpha), tol=1e-8)
         np.testing.assert_allclose(found.coefs[..., k], alone.x, atol=1e-3)
         assert found.gaps[k] <= 1e-8 * found.zero_objective
-
-
-def test_where_it_makes_no_progress_the_usual_steps_go_on(monkeypatch):
-    monkeypatch.setattr(Descent, "run", lambda self: False)
-    assert ascd.solve(classes(), tol=1e-8).converged
 
 
 def test_an_interrupt_keeps_the_lowest_point(monkeypatch):

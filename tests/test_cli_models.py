@@ -181,20 +181,6 @@ def test_the_cross_validation_error_is_shown(fit, houses, model, measure):
     assert shown in fit(frame, "--model", model, "--cv", 2)
 
 
-def test_dates_and_missing_words_are_predicted_as_they_were_fitted(fit):
-    towns = ["Ulm"] * 20 + ["Bern"] * 9 + [None]
-    days = pandas.date_range("2026-01-01", periods=30)
-    fit(pandas.DataFrame({"day": days, "town": towns, "y": np.arange(30.0)}), "--dates", "days", "--impute", "mean",
-        "--alpha", 1e-4)  # fmt: skip
-    model = ascd.load("m.npz")
-    new = pandas.DataFrame({"town": ["Ulm", None, "Rome"], "day": ["2026-01-03", "2026-01-03", "2026-01-03"]})
-    found = model.predict(new)
-    assert found[0] == found[1] == pytest.approx(2.0, abs=0.5), "a missing word is the most frequent one"
-    assert model.predict(new.assign(day=pandas.Timestamp("2026-01-03")))[0] == found[0]
-    with pytest.raises(ValueError, match="column 'day' must be dates"):
-        model.predict(new.assign(day="soon"))
-
-
 def test_parquet_gives_the_same_model_in_memory_and_on_disk(fit, capsys, tmp_path):
     pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
     frame = pandas.DataFrame(X[:, :2], columns=["a", "b"]).assign(price=2.0 * X[:, 0] - X[:, 1])

@@ -81,16 +81,6 @@ def test_penalty_weights_scale_the_features(fit_intercept):
     np.testing.assert_allclose(one.coef_, other.coef_ / weights, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["Lasso", "ElasticNet", "Ridge", "HuberRegressor", "PoissonRegressor"])
-def test_bounds_hold_and_bind(name):
-    X, target = DATA.X[:30, :6], (DATA.counts if name == "PoissonRegressor" else DATA.y)[:30]
-    lower = np.where(np.arange(X.shape[1]) % 2, -0.1, -np.inf)
-    model = getattr(ours, name)(alpha=1e-3, bounds=(lower, 0.2)).fit(X, target)
-    assert (model.coef_ <= 0.2).all()
-    assert (model.coef_ >= lower).all()
-    assert (model.coef_ == 0.2).any()
-
-
 @pytest.mark.parametrize("name", ["logistic", "svm hinge", "huber", "nnls intercept"])
 def test_the_engine_fits_other_losses_too(name):
     model, X = MODELS[name], DATA.X[:30, :6]

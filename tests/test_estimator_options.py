@@ -40,18 +40,6 @@ def test_standardize_is_the_fit_of_standardised_features(name, stored):
     assert model.certificate_.converged
 
 
-def test_standardize_copies_nothing_and_goes_with_weights_and_bounds():
-    X, y, _ = data()
-    X = np.asfortranarray(X)
-    before, deviations = X.copy(), X.std(axis=0)
-    factors = np.array([0.0, 1.0, 2.0, 0.5, 1.0, 1.0, 1.0, 1.0])
-    model = ascd.Lasso(alpha=0.1, standardize=True, penalty_weights=factors, bounds=(-3.0, 3.0), tol=1e-11).fit(X, y)
-    plain = ascd.Lasso(alpha=0.1, penalty_weights=factors * deviations, bounds=(-3.0, 3.0), tol=1e-11).fit(X, y)
-    assert model.coef_ == pytest.approx(plain.coef_)
-    assert np.abs(model.coef_).max() <= 3.0
-    assert np.array_equal(X, before)
-
-
 @pytest.mark.parametrize("stored", [np.asarray, sparse.csc_array])
 def test_folds_are_standardised_by_what_they_fit(stored):
     X, y, _ = data(density=0.7)

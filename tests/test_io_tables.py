@@ -200,22 +200,6 @@ def test_dates_are_days_or_text(write):
         read_table(write("b,day\n1,today\n"), recipe=recipe)
 
 
-def test_four_formats_hold_the_same_table(tmp_path):
-    pytest.importorskip("pyarrow", reason="the extra 'parquet' is not installed")
-    X, y = np.array([[1.0, 0.0, 2.5], [0.0, 3.0, 0.0]]), np.array([1.0, -1.0])
-    frame = pandas.DataFrame(X, columns=["a", "b", "c"]).assign(Label=y)
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    frame.to_parquet(tmp_path / "t.parquet")
-    np.savez(tmp_path / "t.npz", X=X, y=y)
-    (tmp_path / "t.svm").write_text("1 1:1 3:2.5\n-1 2:3\n")
-    for ending in ("csv", "npz", "svm", "parquet"):
-        data = read_table(tmp_path / f"t.{ending}")
-        np.testing.assert_array_equal(data.X.toarray() if sparse.issparse(data.X) else data.X, X)
-        np.testing.assert_array_equal(data.y, y)
-    assert read_table(tmp_path / "t.csv", target="b").names == ["a", "c", "Label"]
-    assert read_table(tmp_path / "t.csv", target=["b", "c"]).y.shape == (2, 2)
-
-
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [

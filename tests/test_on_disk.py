@@ -168,16 +168,6 @@ def test_answers_are_numpys_in_any_order_of_columns(memory, order, reader):
 # --- Data on a disk that are strange, damaged, or change while they are read: errors that name the file and the column
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("kind", [">f4", ">f8", "<f2", "g", "<i8", "?"])
-def test_numbers_of_any_kind_are_read_as_what_they_are(kind, order, tmp_path):
-    given = np.asarray(np.round(4.0 * A), order=order).astype(kind, order=order)
-    design = open_data(save(tmp_path, given)).as_design()
-    expected = given.astype(np.float64)
-    np.testing.assert_allclose(design.dots(COLUMNS, VECTOR), VECTOR @ expected[:, COLUMNS], atol=1e-12)
-    np.testing.assert_array_equal(as_block(design.take(COLUMNS), 50), expected[:, COLUMNS])
-
-
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("scale", [1e25, 1e-25])
 def test_squares_of_float32_rows_are_those_of_float64(scale, monkeypatch):

@@ -82,21 +82,6 @@ def test_every_entry_of_the_table_becomes_jobs():
         panels.parts_of(["5"])
 
 
-def test_an_interrupted_run_continues_where_it_stopped(tiny, tmp_path):
-    plan, lines = planned(["2a"]), []
-    assert reproduce.conduct(plan, tmp_path, workers=1, log=lines.append) == len(plan.jobs)
-    assert lines[0] == f"[1/{len(plan.jobs)}] minimum"
-    assert any("] ridge n = 10, ascd simulated(0.01), 2 runs" in line for line in lines)
-    assert lines[-1].startswith("[8/8] ")
-    files = sorted((tmp_path / "runs").iterdir())
-    kept = files[0].stat().st_mtime_ns
-    files[1].unlink()
-    files[2].write_text('{"kind": "desc')  # what a crash could leave
-    assert reproduce.conduct(plan, tmp_path, workers=1) == 2
-    assert files[0].stat().st_mtime_ns == kept
-    assert reproduce.conduct(plan, tmp_path, workers=1) == 0
-
-
 def test_results_have_parameters_versions_and_seed_and_curves_are_means(done, tmp_path):
     results = results_of(["2a"], tmp_path)
     run = results["runs"][results["index"]["2a"]["ASCD"][1]]

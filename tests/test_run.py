@@ -59,15 +59,6 @@ def test_the_iteration_limit_is_exact(max_iter):
     np.testing.assert_allclose(solution.x, x, rtol=1e-12, atol=1e-13)
 
 
-def test_the_time_limit():
-    at_once = ascd.minimize(problem(), rule="cyclic", tol=0.0, max_time=0.0)
-    assert (at_once.status, at_once.n_iter) == (Status.TIME_LIMIT, 0)
-    later = ascd.minimize(problem(), rule="cyclic", tol=0.0, max_time=0.05, max_iter=10**12, record="geometric")
-    assert later.status is Status.TIME_LIMIT
-    assert later.n_iter > 0
-    assert 0.05 <= later.seconds < 5.0
-
-
 def test_a_true_answer_of_the_callback_stops_the_run():
     seen = []
     solution = ascd.minimize(

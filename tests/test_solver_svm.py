@@ -10,7 +10,7 @@ from scipy import sparse
 
 import ascd
 from ascd.solver import tuning
-from ascd.solver.svm import BoxDescent, gap_term, primal_value, signed_box
+from ascd.solver.svm import BoxDescent, primal_value, signed_box
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 6)) * np.linspace(0.5, 2.0, 6)
@@ -63,20 +63,6 @@ def test_every_method_reaches_the_goal(way, monkeypatch):
     assert primal_gap(problem, outcome.x, 1.0) <= 4.04e-5
     np.testing.assert_allclose(descent.raw_gradient, X.T @ outcome.x, atol=1e-9)
     assert called == ({way} if way != "sweeps" else set())
-
-
-@pytest.mark.parametrize("weight", [None, np.linspace(0.5, 2.0, 6)])
-def test_a_model_ends_at_its_minimum_and_the_raw_gradient_follows(weight):
-    problem = dual(0.7, "squared_hinge", weight=weight)
-    descent, scale = BoxDescent(problem, Y * 0.7 * RNG.random(40)), 1.0 if weight is None else weight
-    before, columns = descent.x.copy(), np.array([1, 2, 5, 11, 30])
-    descent.violation = 1e-8
-    descent._minimise_over(columns)
-    np.testing.assert_array_equal(np.delete(descent.x, columns), np.delete(before, columns))
-    np.testing.assert_allclose(descent.raw_gradient, scale * (X.T @ descent.x), atol=1e-12)
-    gradient = X @ descent.raw_gradient
-    assert max(gap_term(problem.parts.penalty, descent.x[j], gradient[j], j) for j in columns) <= 1e-8
-    assert problem.objective(descent.x) < problem.objective(before)
 
 
 def test_the_gap_is_that_of_the_point_or_unknown(compiled):

@@ -14,7 +14,6 @@ from selection import regression, watch
 import ascd
 from ascd import Status
 from ascd.engine.descent import descend, square_of_sums
-from ascd.engine.steps import Coordinate, LocalCurvature, as_step
 
 
 def lasso(d=60, n=100, size=1.0, seed=2):
@@ -99,16 +98,6 @@ def test_a_start_far_away_leaves_no_rounding_errors_in_what_is_said(loss, oracle
 
 
 # --- Steps by the local curvature: below their model everywhere on the way, never shorter than 1/L_j's
-
-
-def test_other_losses_take_the_usual_step():
-    for loss, kind in {
-        "logistic": LocalCurvature,
-        "squared": Coordinate,
-        "huber": Coordinate,
-        "squared_hinge": Coordinate,
-    }.items():
-        assert isinstance(as_step("local", regression(15, 20, loss).library().parts), kind)
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0])

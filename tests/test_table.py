@@ -133,15 +133,6 @@ def test_wrong_input_is_named(make, error, words):
         make()
 
 
-def test_a_sparse_block_with_indices_outside_of_it_is_named():
-    text = sp.csr_array(TEXT)
-    text.indices[5] = -4
-    with pytest.raises(
-        ValueError, match=r"blocks: block 'words' must have column indices from 0 to 5; \.indices\[5\] is"
-    ):
-        ascd.Table({"words": text})
-
-
 @pytest.mark.parametrize("name", ["Lasso", "LogisticRegression"])
 def test_a_model_of_a_table_predicts_from_a_frame(name):
     """Columns by their names, categories by their values; what the fit has not seen belongs to no level."""

@@ -88,18 +88,6 @@ def test_rates_on_strongly_convex_quadratics(seed: int) -> None:
     assert (uniform <= theory.strong_rate_uniform(n, mu2, L, gap, t)).all()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_one_norm_strong_convexity(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    Q = random_quadratic(seed, n=6, rank=12)
-    mu1, mu2 = theory.one_norm_strong_convexity(Q), np.linalg.eigvalsh(Q)[0]
-    assert mu1 <= mu2 <= 6 * mu1
-    # Smallest curvature: nowhere less on the sphere, and attained at inv(Q) y for some signs y.
-    points = np.vstack([rng.standard_normal((2000, 6)), rng.choice([-1.0, 1.0], (2000, 6)) @ np.linalg.inv(Q)])
-    points /= np.abs(points).sum(axis=1, keepdims=True)
-    assert (2 * values_of(Q, points)).min() == pytest.approx(mu1, rel=1e-9)
-
-
 @pytest.mark.parametrize(("n", "s", "T", "c"), SETTINGS)
 def test_competitive_ratio_solves_the_equilibrium(n: int, s: int, T: float, c: float) -> None:
     def imbalance(a: float) -> float:

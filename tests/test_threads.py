@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import ContextVar
 
 import pytest
 
 from ascd._core import threads
-
-
-def test_work_is_done_by_all_threads_in_the_context_of_the_call_and_shared_no_further():
-    number: ContextVar[int] = ContextVar("number", default=0)
-    number.set(5)
-    barrier, seen = threading.Barrier(3), []
-
-    def work():
-        barrier.wait()  # all of them, or nobody goes on
-        seen.append((number.get(), threads.threads_here(), threading.current_thread().name))
-
-    with threads.use_threads(3):
-        threads.run_together([work] * 3)
-    assert {each[:2] for each in seen} == {(5, 1)}
-    assert len({each[2] for each in seen}) == 3
 
 
 class Library:

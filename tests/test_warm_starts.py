@@ -104,28 +104,3 @@ def test_wrong_warm_starts_are_dropped(folder, monkeypatch, expected):
     assert any(dropped)
     assert found.status is Status.CONVERGED
     assert (np.abs(found.objectives - expected.objectives) <= 1e-6 * expected.zero_objective).all()
-
-
-def test_several_targets_are_multiplied_in_one_pass(folder):
-    targets = A[:, ::100] @ RNG.standard_normal((N // 100, 5)) + 0.1 * RNG.standard_normal((D, 5))
-    strength = np.linalg.norm(A.T @ (targets - targets.mean(axis=0)), axis=1).max() / 20.0
-    together, one_by_one = opened(folder), opened(folder)
-    dots, add = one_by_one.read_dots, one_by_one.read_add
-
-    def dots_of_each(columns, V):
-        return dots(columns, V) if V.ndim == 1 else np.stack([dots(columns, v) for v in V.T.copy()], axis=1)
-
-    def add_each(columns, x, Z):
-        if Z.ndim == 1:
-            add(columns, x, Z)
-        for t in range(Z.shape[1] if Z.ndim == 2 else 0):
-            add(columns, x[:, t].copy(), Z[:, t])
-
-    one_by_one.read_dots, one_by_one.read_add = dots_of_each, add_each
-    found, expected, _ = (
-        ascd.solve(ascd.Problem(data, targets, penalty=ascd.L21(strength)), tol=1e-8, intercept=True)
-        for data in (together, A, one_by_one)
-    )
-    assert found.converged
-    assert found.objective == pytest.approx(expected.objective, rel=1e-7)
-    assert together.bytes_read < 0.4 * one_by_one.bytes_read
