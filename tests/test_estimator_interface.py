@@ -61,7 +61,8 @@ def test_a_fit_has_scikit_learns_attributes(name):
 @pytest.mark.parametrize("name", EVERY)
 def test_a_search_over_a_pipeline(name):
     pipeline = Pipeline([("scale", StandardScaler(with_mean=False)), ("model", EVERY[name]())])
-    search = GridSearchCV(pipeline, {"model__tol": [1e-3, 1e-6]}, cv=3).fit(sparse.csr_array(X), target_of(name, DATA))
+    data = X if "Huber" in name else sparse.csr_array(X)  # which is compiled for each storage
+    search = GridSearchCV(pipeline, {"model__tol": [1e-3, 1e-6]}, cv=3).fit(data, target_of(name, DATA))
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert search.best_estimator_[-1].certificate_.converged
 

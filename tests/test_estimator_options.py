@@ -23,8 +23,12 @@ OURS = {
 }
 
 
-@pytest.mark.parametrize("stored", [np.asarray, np.asfortranarray, sparse.csc_array, sparse.csr_matrix])
-@pytest.mark.parametrize("name", OURS)
+#: Huber's regression is compiled, for one storage here.
+STORED = (np.asfortranarray, np.asarray, sparse.csc_array, sparse.csr_matrix)
+PAIRS = [(name, stored) for name in OURS for stored in STORED[: 1 if "Huber" in name else 4]]
+
+
+@pytest.mark.parametrize(("name", "stored"), PAIRS)
 def test_standardize_is_the_fit_of_standardised_features(name, stored):
     ours, theirs, parameters, target = OURS[name]
     X, y, weight = data(density=0.7)
