@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+import ascd
+
 from .calls import Outcome
 from .cases import Case, source
 from .checks import Violation, judge
@@ -183,7 +185,8 @@ def shrunk_tests(tally: Tally, args: argparse.Namespace) -> Iterator[str]:
 
 def markdown(tally: Tally, command: str, seconds: float, tests: Iterable[str] = ()) -> str:
     """The report."""
-    versions = ", ".join(f"{name} {version(name)}" for name in ("ascd", "numpy", "scipy", "numba", "scikit-learn"))
+    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba", "scikit-learn"))
+    versions = f"ascd {ascd.__version__}, {versions}"  # also where it is not installed
     lines = [
         f"Command: `{command}`  ",
         f"Versions: Python {platform.python_version()}, {versions}, {platform.system()} {platform.machine()}  ",
