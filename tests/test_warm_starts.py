@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -23,8 +25,12 @@ MEMORY = 1 << 19
 
 @pytest.fixture(scope="module", autouse=True)
 def few_pieces():
-    """A pass has a dozen pieces, not a hundred of a few kilobytes: most of the time was spent on handing them over."""
+    """A pass has a dozen pieces, not a hundred of a few kilobytes: most of the time was spent on handing them over.
+
+    Kernels are compiled: whole paths take minutes without.
+    """
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ascd._core.jit.is_interpreted", os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"))
         patch.setattr("ascd.matrix.costs.FILE_PIECE", 0.25)
         yield
 
