@@ -136,9 +136,9 @@ def log_of_one_plus(u: float) -> float:
 def teach_numba(options: dict[str, Any]) -> None:
     """Tell numba what the functions above are in compiled code."""
     from numba import types
-    from numba.extending import overload
+    from numba.extending import lower_builtin, overload, type_callable
 
-    natural, as_bits, as_number, prefetch = _instructions()
+    as_bits, as_number, prefetch = _instructions()
 
     def define(function: Any, choose: Any) -> None:
         overload(function, strict=False, jit_options=options)(choose)
@@ -160,23 +160,30 @@ def teach_numba(options: dict[str, Any]) -> None:
     define(at, at_of)
     define(is_one, is_one_of)
     define(fetch, fetch_of)
-    define(wide, lambda index: lambda index: natural(np.int64(index)))
     define(bits_of, lambda value: lambda value: as_bits(value))
     define(from_bits, lambda bits: lambda bits: as_number(bits))
+    # in the code of its caller: as a function of its own, optimised apart, it keeps loops from vector registers
+    type_callable(wide)(lambda context: lambda index: types.int64)
+    lower_builtin(wide, types.Integer)(_emit_wide)
 
 
-def _instructions() -> tuple[Any, Any, Any, Any]:
-    """Return the machine's instructions for ``wide``, ``bits_of``, ``from_bits`` and ``fetch``."""
+def _emit_wide(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Emit the index as an int64 of which the compiler may assume that it is not negative."""
+    from llvmlite import ir
+    from numba import types
+
+    index = context.cast(builder, arguments[0], signature.args[0], types.int64)
+    kind = ir.FunctionType(ir.VoidType(), [ir.IntType(1)])
+    assume = builder.module.declare_intrinsic("llvm.assume", fnty=kind)
+    builder.call(assume, [builder.icmp_signed(">=", index, ir.Constant(index.type, 0))])
+    return index
+
+
+def _instructions() -> tuple[Any, Any, Any]:
+    """Return the machine's instructions for ``bits_of``, ``from_bits`` and ``fetch``."""
     from llvmlite import ir
     from numba import types
     from numba.extending import intrinsic
-
-    def emit_natural(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """The index as it is, of which the compiler may assume that it is not negative."""
-        index, kind = arguments[0], ir.FunctionType(ir.VoidType(), [ir.IntType(1)])
-        assume = builder.module.declare_intrinsic("llvm.assume", fnty=kind)
-        builder.call(assume, [builder.icmp_signed(">=", index, ir.Constant(index.type, 0))])
-        return index
 
     def emit_cast(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(signature.return_type))
@@ -191,7 +198,6 @@ def _instructions() -> tuple[Any, Any, Any, Any]:
         return context.get_dummy_value()
 
     return (
-        intrinsic(lambda typing, index: (types.int64(types.int64), emit_natural)),
         intrinsic(lambda typing, value: (types.int64(types.float64), emit_cast)),
         intrinsic(lambda typing, bits: (types.float64(types.int64), emit_cast)),
         intrinsic(lambda typing, array, place: (types.void(array, types.int64), emit_fetch)),
