@@ -10,7 +10,7 @@ from user_parts.my_blocks import OwnNorm
 
 import ascd
 from ascd.problem.softmax import Softmax
-from ascd.results.solution import Status
+from ascd.results import Status
 from ascd.solver import tuning
 
 

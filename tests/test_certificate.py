@@ -19,7 +19,7 @@ from ascd.matrix.columns import careful_sum
 from ascd.problem.certificate import _Proof, finished, predictor_error, scaled_gap
 from ascd.problem.dual import fit_to
 from ascd.problem.losses import as_loss, divergence
-from ascd.results.solution import Status
+from ascd.results import Status
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)

@@ -8,7 +8,7 @@ from ascd import solve
 from ascd.reproduction import demo
 from ascd.reproduction.datasets import make_problem, make_synthetic
 from ascd.reproduction.page import as_html
-from ascd.results.solution import Status
+from ascd.results import Status
 
 UCD, SCD, ASCD, HEURISTIC = demo.METHODS
 

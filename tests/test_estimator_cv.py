@@ -16,7 +16,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from ascd import estimators as ours
-from ascd.results.solution import Status
+from ascd.results import Status
 
 DATA = make_data(60, 8)
 X, Y, LABELS, WEIGHT = DATA.X, DATA.y, DATA.labels, DATA.weight + 0.5

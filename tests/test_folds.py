@@ -9,7 +9,7 @@ import pytest
 
 from ascd._core.threads import threads_here
 from ascd.estimators._folds import side_by_side
-from ascd.results.progress import Round, tell_onlooker
+from ascd.results import Round, tell_onlooker
 
 
 def test_threads_of_other_folds_hear_of_an_interruption():

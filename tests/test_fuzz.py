@@ -30,7 +30,7 @@ import ascd
 from ascd.engine.oracles import stochastic
 from ascd.matrix.base import as_block
 from ascd.matrix.open import open_design
-from ascd.results.solution import Solution
+from ascd.results import Solution
 
 RNG = np.random.default_rng(3)
 A = RNG.standard_normal((8, 4))

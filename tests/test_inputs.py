@@ -13,7 +13,7 @@ import ascd
 from ascd._core.checks import check_places
 from ascd.io import read_table
 from ascd.matrix import costs
-from ascd.results.solution import Status
+from ascd.results import Status
 
 A = np.arange(1.0, 13.0).reshape(4, 3) ** 0.5
 B, SIGNS = np.array([1.0, -2.0, 0.5, 3.0]), np.array([1.0, -1.0, 1.0, 1.0])

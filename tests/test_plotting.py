@@ -8,7 +8,7 @@ import pytest
 import ascd
 from ascd.plotting import plot_traces
 from ascd.reproduction.datasets import make_problem, make_synthetic
-from ascd.results.trace import Trace
+from ascd.results import Trace
 
 matplotlib = pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
 matplotlib.use("agg")

@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 import ascd
 from ascd.estimators._solving import Settings, minimize_problem
 from ascd.estimators.huber import derivative_in_scale, dual, fit_with_scale, primal, scale_of
-from ascd.results.solution import Status
+from ascd.results import Status
 
 RNG = np.random.default_rng(0)
 RESIDUALS = {

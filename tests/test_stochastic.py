@@ -17,7 +17,7 @@ from selection import regression
 import ascd
 from ascd.engine.minimize import Run
 from ascd.engine.oracles import stochastic
-from ascd.results.solution import Status
+from ascd.results import Status
 
 
 def most(runs, chance):

@@ -10,7 +10,7 @@ import pytest
 from test_run import N, problem
 
 import ascd
-from ascd.results.trace import COLUMNS
+from ascd.results import COLUMNS
 
 GEOMETRIC = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 41, 51, 60]
 

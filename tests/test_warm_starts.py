@@ -10,7 +10,7 @@ import pytest
 import ascd
 from ascd.io.opening import NpyReader
 from ascd.matrix.files import FileMatrix
-from ascd.results.solution import Status
+from ascd.results import Status
 from ascd.solver import tuning
 from ascd.solver.path import WarmStarts
 

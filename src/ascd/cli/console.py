@@ -146,7 +146,7 @@ def bar_or_spinner(text: str, has_bar: bool = True) -> tuple[bool, AbstractConte
 @contextmanager
 def rounds_shown(text: str, X: Any) -> Iterator[None]:
     """Show on a terminal how often data on disk have been read, and the smallest duality gap."""
-    from ascd.results.progress import looking_on
+    from ascd.results import looking_on
 
     smallest = math.inf
     with working(text) as status:

@@ -142,7 +142,7 @@ def _fit(data: LabeledData, label: str, estimator: Any, model: str, resamples: i
 
 def _score(estimator: Any, data: LabeledData) -> float:
     """Return the score on these data; nan for one sample, and where they cannot be read any more."""
-    from ascd.results.solution import Status
+    from ascd.results import Status
 
     if estimator.certificate_.status is Status.UNREACHABLE:
         return math.nan
@@ -175,7 +175,7 @@ def _header(estimator: Any, label: str, data: LabeledData) -> dict[str, Any]:
 def _show_summary(fitted: Model, certificate: Any, model: str, score: float, seconds: tuple[float, float]) -> None:
     """Print data, score, certificate, and the largest coefficients, a table a class or target."""
     from ascd._core.timing import A_MOMENT
-    from ascd.results.solution import Status
+    from ascd.results import Status
 
     header, where = fitted.header, fitted.header["data"]
     shape = f"{counted(where['samples'], 'sample')}, {counted(where['features'], 'feature')}"

@@ -96,7 +96,7 @@ def _problem(data: LabeledData, model: str, l1_ratio: float, standardize: bool) 
 def _follow(model: str, problem: Any, **grid: Any) -> Any:
     """Return the path; on a terminal a bar shows the time that is left."""
     from ascd import solver
-    from ascd.results.solution import Status
+    from ascd.results import Status
 
     is_bar, shown = bar_or_spinner(f"following the path of {model}")
     with shown:

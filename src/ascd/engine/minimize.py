@@ -40,10 +40,19 @@ from ascd.engine.tuning import (
 )
 from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
-from ascd.results.limits import Limits, as_limits, has_no_minimum
-from ascd.results.progress import Show, progress_bar
-from ascd.results.solution import Snapshot, Solution, Status, check_callback
-from ascd.results.trace import Schedule, Trace
+from ascd.results import (
+    Limits,
+    Schedule,
+    Show,
+    Snapshot,
+    Solution,
+    Status,
+    Trace,
+    as_limits,
+    check_callback,
+    has_no_minimum,
+    progress_bar,
+)
 
 DEFAULT_RULE, DEFAULT_ORACLE, DEFAULT_STEP = "working-set", "reference", "local"
 

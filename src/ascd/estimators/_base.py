@@ -64,7 +64,7 @@ from ascd.estimators._solving import (
     state_problem,
 )
 from ascd.problem.penalties import L1L2, BoundedL1L2
-from ascd.results.solution import Status, facts, number
+from ascd.results import Status
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -146,18 +146,6 @@ class Certificate:
     @property
     def converged(self) -> bool:
         return self.status is Status.CONVERGED
-
-    def _repr_html_(self) -> str:
-        rows = [
-            ("status", self.status.sentence),
-            ("objective", f"{self.objective:.10g}"),
-            ("above the minimum by", f"at most {number(self.gap)} (duality gap)"),
-            ("tolerance", number(self.tolerance)),
-            ("iterations", number(self.n_iter)),
-            ("columns read", number(self.columns_read)),
-            ("seconds", f"{number(self.seconds)}, and {number(self.compile_seconds)} for compiling"),
-        ]
-        return facts("Certificate", rows)
 
 
 #: Advice about a fit that ended early.

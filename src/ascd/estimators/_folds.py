@@ -29,7 +29,7 @@ from ascd.estimators._base import LinearModel
 from ascd.estimators._data import Training, rows_only, sparse_columns
 from ascd.estimators._parameters import Parameter, estimator
 from ascd.estimators.paths import Shortfall, shortfall, warn_of_shortfalls
-from ascd.results.progress import Round, looking_on, progress_bar
+from ascd.results import Round, looking_on, progress_bar
 
 Result = TypeVar("Result")
 

@@ -31,8 +31,7 @@ from ascd.matrix.columns import UNIT
 from ascd.problem.block_penalties import BlockNorm, SparseGroup
 from ascd.problem.penalties import L1L2, BoundedL1L2
 from ascd.problem.problem import Problem
-from ascd.results.limits import hearing_of_losses, tell_of_loss
-from ascd.results.solution import Solution, Status
+from ascd.results import Solution, Status, hearing_of_losses, tell_of_loss
 from ascd.solver import path, solve
 from ascd.solver.solve import as_reference
 from ascd.solver.state import State

@@ -31,7 +31,7 @@ from ascd.estimators.logistic import LogisticRegression
 from ascd.estimators.paths import alpha_grid, as_Cs, as_ratio, strengths
 from ascd.estimators.poisson import PoissonRegressor, half_deviance
 from ascd.estimators.svm import LinearSVC
-from ascd.results.solution import Status
+from ascd.results import Status
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -48,8 +48,7 @@ from ascd.matrix.columns import UNIT
 from ascd.problem.losses import Huber
 from ascd.problem.problem import Problem
 from ascd.problem.terms import penalty_conjugates
-from ascd.results.limits import hearing_of_losses, tell_of_loss
-from ascd.results.solution import Solution, Status
+from ascd.results import Solution, Status, hearing_of_losses, tell_of_loss
 
 if TYPE_CHECKING:
     from typing_extensions import Self

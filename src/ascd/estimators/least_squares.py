@@ -46,7 +46,7 @@ from ascd.estimators._solving import Settings, frames_to_the_user, in_float32, s
 from ascd.estimators.paths import model_path
 from ascd.problem.penalties import L1L2
 from ascd.problem.problem import Problem
-from ascd.results.solution import Status
+from ascd.results import Status
 from ascd.solver import solve
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from ascd.estimators._data import errors_about_x, to_numpy
 from ascd.estimators._parameters import documented
 from ascd.estimators._solving import Followed, curvatures_of, largest_factor
 from ascd.matrix.open import brought_if_small
-from ascd.results.solution import Status
+from ascd.results import Status
 
 #: What scikit-learn calls zero among strengths of penalties.
 ZERO_STRENGTH = float(np.finfo(np.float64).resolution)

@@ -39,7 +39,7 @@ from ascd.estimators._solving import (
 )
 from ascd.problem.problem import Problem
 from ascd.problem.tuning import BEYOND_BOUNDS, FAR, SMALLEST_SQUARE
-from ascd.results.solution import Solution, Status
+from ascd.results import Solution, Status
 from ascd.solver import tuning
 from ascd.solver.svm import BoxDescent, Clipped, is_box_problem, primal_value, signed_box
 

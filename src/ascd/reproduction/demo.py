@@ -27,7 +27,7 @@ from ascd.problem.problem import Problem
 from ascd.reproduction.datasets import make_problem, make_synthetic
 from ascd.reproduction.measurements import search_minimum
 from ascd.reproduction.page import TRACE_AXES, Chart, Section, Series, TableSection, draw_charts, write_page
-from ascd.results.solution import Snapshot, Solution, Status
+from ascd.results import Snapshot, Solution, Status
 from ascd.solver import solve
 
 TITLE = "ascd: sparse linear models, with proof"

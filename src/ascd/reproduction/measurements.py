@@ -23,8 +23,7 @@ from ascd.problem.problem import Problem
 from ascd.reproduction import theory
 from ascd.reproduction.datasets import problem_of
 from ascd.reproduction.panels import named_part
-from ascd.results.solution import Solution, Status
-from ascd.results.trace import COLUMNS
+from ascd.results import COLUMNS, Solution, Status
 from ascd.solver import solve
 
 #: Gap of the search for the minimum, relative to the objective.

@@ -1,6 +1,6 @@
 """The production solver: ``solve`` for one problem, ``path`` for a sequence of penalties."""
 
-from ascd.results.path import Path
+from ascd.results import Path
 from ascd.solver.path import path
 from ascd.solver.solve import solve
 

@@ -19,7 +19,7 @@ from ascd._core.checks import Array
 from ascd.matrix.base import DataGone, as_block
 from ascd.problem.certificate import Certificate, Products, certify
 from ascd.problem.terms import subgradients
-from ascd.results.solution import Status
+from ascd.results import Status
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds, Wanted
 from ascd.solver.state import State

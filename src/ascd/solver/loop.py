@@ -24,8 +24,7 @@ from ascd._core.timing import Stopwatch
 from ascd.problem.certificate import Products, certify
 from ascd.problem.groups import products
 from ascd.problem.penalties import is_held
-from ascd.results.limits import Limits, has_no_minimum
-from ascd.results.solution import Status
+from ascd.results import Limits, Status, has_no_minimum
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
 from ascd.solver.check import NOTHING, OptimalityCheck, Report

@@ -37,10 +37,7 @@ from ascd.problem.problem import Problem
 from ascd.problem.terms import subgradients
 from ascd.problem.tuning import LAST_PLACES
 from ascd.protocols import Penalty
-from ascd.results.limits import Limits
-from ascd.results.path import Path
-from ascd.results.progress import progress_bar
-from ascd.results.solution import Snapshot, Status
+from ascd.results import Limits, Path, Snapshot, Status, progress_bar
 from ascd.solver import tuning
 from ascd.solver.loop import Solver
 from ascd.solver.models import GramModel

@@ -36,8 +36,7 @@ from ascd.problem.dual import dual_length, unweighted
 from ascd.problem.losses import Sample, Shifted
 from ascd.problem.samples import evaluate_samples, gaps_of_samples
 from ascd.problem.terms import subgradients
-from ascd.results.limits import Limits
-from ascd.results.solution import Status
+from ascd.results import Limits, Status
 from ascd.solver import tuning
 from ascd.solver.check import OptimalityCheck, Report
 from ascd.solver.models import GramModel, KnownGram

@@ -16,10 +16,19 @@ from ascd.matrix.base import DataGone
 from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
 from ascd.problem.tuning import SAMPLES_A_PART
-from ascd.results.limits import Limits, as_limits, tell_of_loss
-from ascd.results.progress import Round, progress_bar, tell_onlooker
-from ascd.results.solution import Snapshot, Solution, Status, check_callback
-from ascd.results.trace import Trace
+from ascd.results import (
+    Limits,
+    Round,
+    Snapshot,
+    Solution,
+    Status,
+    Trace,
+    as_limits,
+    check_callback,
+    progress_bar,
+    tell_of_loss,
+    tell_onlooker,
+)
 from ascd.solver import tuning
 from ascd.solver.loop import Solver
 from ascd.solver.state import State

@@ -49,7 +49,7 @@ from ascd.problem.losses import apart, check_signs, product_up
 from ascd.problem.penalties import Box
 from ascd.problem.problem import Problem
 from ascd.problem.tuning import DOMAIN_ROUNDING
-from ascd.results.limits import Limits
+from ascd.results import Limits
 from ascd.solver import tuning
 from ascd.solver.loop import Solver
 from ascd.solver.models import GramModel, KnownGram
