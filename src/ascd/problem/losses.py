@@ -81,7 +81,10 @@ def product_up(first: float, second: float) -> float:
     >>> product_up(1.5, 2.0), product_up(1e-200, 1e-200) > 0.0, product_up(0.0, 1.0)
     (3.0, True, 0.0)
     """
-    return first * second + UNDERFLOW if first > 0.0 else 0.0
+    product = first * second
+    # added only where it is needed: a sum with a number below LEAST_ORDINARY takes some processors 40 times as long
+    product += UNDERFLOW if product < LEAST_ORDINARY else 0.0
+    return product if first > 0.0 else 0.0
 
 
 @helper
@@ -96,7 +99,8 @@ def log_share(p: float, q: float, log_q: float, away: float) -> float:
 def divergence(loss: Any, y: float, z: float, u: float) -> float:
     """Return loss(y, z) + loss*(y, u) − u·z, rounding errors added: 0 where u is the derivative at z."""
     value, conjugate, product = loss.value(y, z), loss.conjugate(y, u), u * z
-    rounding = FEW_UNITS * (abs(value) + abs(conjugate) + abs(product)) + UNDERFLOW
+    size = abs(value) + abs(conjugate) + abs(product)
+    rounding = FEW_UNITS * size + (UNDERFLOW if size < LEAST_ORDINARY else 0.0)
     return max(0.0, value + conjugate - product) + rounding
 
 
