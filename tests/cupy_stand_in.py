@@ -107,35 +107,17 @@ class Sparse:
         inner = given if scipy.sparse.issparse(given) else inside(given)
         self.inner = getattr(scipy.sparse, type(self).__name__)(inner, shape=shape)
 
-    def __getitem__(self, index):
-        return wrapped(self.inner[inside(index)])
-
-    def __matmul__(self, other):
-        return ndarray(self.inner @ inside(other))
+    def get(self):
+        return self.inner.copy()
 
     def tocsc(self):
-        return wrapped(self.inner.tocsc())
-
-    def tocsr(self):
-        return wrapped(self.inner.tocsr())
-
-    def astype(self, dtype):
-        return wrapped(self.inner.astype(dtype))
-
-    def toarray(self):
-        return ndarray(self.inner.toarray())
+        return FORMS["csc"](self.inner.tocsc())
 
 
 for name in ("shape", "dtype", "format", "nnz", "ndim"):
     setattr(Sparse, name, property(operator.attrgetter(f"inner.{name}")))
-for name in ("data", "indices", "indptr"):
-    setattr(Sparse, name, property(lambda self, _name=name: ndarray(getattr(self.inner, _name))))
-Sparse.T = property(lambda self: wrapped(self.inner.T))
+Sparse.data = property(lambda self: ndarray(self.inner.data))
 FORMS = {form: type(f"{form}_matrix", (Sparse,), {"__module__": "cupyx.scipy.sparse"}) for form in ("csc", "csr")}
-
-
-def wrapped(inner):
-    return FORMS[inner.format](inner)
 
 
 # ---- kernels: what each thread does, for all of them
@@ -186,35 +168,7 @@ def across(defined, values, stride, lines, count, places, length, vectors, span,
         out[part] = sums_of(defined, found[there], vectors[:, there])
 
 
-def halves(defined, values, stride, columns, count, first, span, roots, means, shares, pitch, out):
-    part = values[first : first + span][:, columns].astype(np.float64)
-    part = part - means if int(defined["CENTRED"]) else part
-    part = (part * roots[first : first + span, None] * shares).astype(np.float32).astype(np.float16)
-    part = part.T if int(defined["COLUMNS"]) else part
-    out[:, : part.shape[1]] = part
-
-
-def momentum(defined, size, is_first, rows, curved, change, state):
-    x, gradient, ahead, slope, following, scale, lengths, low, high, curvature = rows
-    bound, t, _, unit = state
-    if not is_first:
-        after = gradient + unit * lengths * curved
-        away = following - ahead
-        length, bend, along_x = away @ (scale * away), away @ (after - slope), away @ (scale * (following - x))
-        larger = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
-        share = 0.0 if along_x < 0.0 else (t - 1.0) / larger
-        ahead[:], slope[:] = following + share * (following - x), after + share * (after - gradient)
-        x[:], gradient[:] = following, after
-        state[1] = 1.0 if along_x < 0.0 else larger
-        state[2] = max(state[2], bend / length) if length > 0.0 else state[2]
-    step = 1.0 / (bound * scale)
-    point = ahead - step * slope
-    above, below = point - step * high, point - step * low
-    following[:] = np.where(above > 0.0, above, np.where(below < 0.0, below, 0.0)) / (1.0 + step * curvature)
-    change[:] = (following - x) * lengths / unit
-
-
-KERNELS = {"along": along, "across": across, "halves": halves, "momentum": momentum}
+KERNELS = {"along": along, "across": across}
 
 
 def add_half_products(self, out, left, right):

@@ -14,10 +14,10 @@ def compare(place, X, count):
     columns, ones = np.arange(0, X.shape[1], max(1, X.shape[1] // count))[:count], np.ones(X.shape[0])
     lengths = np.ones(X.shape[1])
     lengths[columns] = np.sqrt(source.squares(ones, columns) / X.shape[0])
-    exact, wide = seconds_of(place, lambda: multiply(Wide(source.passes, columns, ones, None)), 2)
+    exact, wide = seconds_of(place, lambda: multiply(Wide(source, columns, ones, None)), 2)
     scale = np.outer(lengths[columns], lengths[columns])[:200, :200]
     expected = wide[:200, :200].get() / scale
     del wide
-    short, found = seconds_of(place, lambda: multiply(Short(source.passes, columns, ones, None, lengths)), 2)
+    short, found = seconds_of(place, lambda: multiply(Short(source, columns, ones, None, lengths)), 2)
     away = np.abs(found[:200, :200].get() - expected).max() / X.shape[0]
     return exact, short, float(away)

@@ -18,7 +18,6 @@ from problems import CASES
 
 import ascd
 from ascd.matrix import costs
-from ascd.matrix.base import Bends
 
 
 class Library:
@@ -110,43 +109,6 @@ def test_short_products(library, dtype, order):
     every = np.arange(gram.columns.size)
     found = gram.solve(every, np.zeros(every.size), expected @ vector, 0.0)
     np.testing.assert_allclose(found, vector, atol=2e-2)
-
-
-def transcribed(G, x, gradient, scale, bends, bound, count):
-    """FISTA with restart, as it is written."""
-    ahead, slope, t = x, gradient, 1.0
-    for _ in range(count):
-        step = 1.0 / (bound * scale)
-        point = ahead - step * slope
-        above, below = point - step * bends.high, point - step * bends.low
-        found = np.where(above > 0.0, above, np.where(below < 0.0, below, 0.0)) / (1.0 + step * bends.curvature)
-        after, following = gradient + G @ (found - x), 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
-        is_uphill = (found - ahead) @ (scale * (found - x)) < 0.0
-        share, t = (0.0, 1.0) if is_uphill else ((t - 1.0) / following, following)
-        ahead, slope = found + share * (found - x), after + share * (after - gradient)
-        x, gradient = found, after
-    return x, gradient
-
-
-@pytest.mark.parametrize(("size", "is_exact"), [(7, True), (700, True), (300, False)])
-def test_steps_with_momentum(library, size, is_exact):
-    rng = np.random.default_rng(size)
-    A = rng.standard_normal((900, size))
-    gram = design_of(library.put(A)).kept_products(False, 1e-12)
-    if is_exact:
-        gram.widen()
-    gram.admit(np.arange(size), np.ones(900), np.zeros(size))
-    G = A.T @ A
-    gradient, scale = -A.T @ rng.standard_normal(900), np.diag(G).copy()
-    bends = Bends(np.full(size, -5.0), np.full(size, 6.0), np.linspace(0.0, 2.0, size))
-    bound = 1.01 * np.linalg.eigvalsh(G / np.sqrt(np.outer(scale, scale)))[-1]
-    for count in (1, 2, 30):
-        found = gram.advance(np.zeros(size), gradient, scale, bends, bound, count)
-        x, after = transcribed(G, np.zeros(size), gradient, scale, bends, bound, count)
-        near = 1e-10 if is_exact else 1e-3 * np.abs(x).max()
-        np.testing.assert_allclose(found.x, x, atol=near)
-        assert np.abs(found.gradient - after).max() <= near * 1000.0
-        assert 0.0 < found.bend <= bound
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

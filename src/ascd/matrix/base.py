@@ -258,22 +258,6 @@ class Multiplier:
         """Free what is kept."""
 
 
-class Bends(NamedTuple):
-    """Derivatives of a penalty on both sides of zero, its only kink, and its curvature, for some coordinates."""
-
-    low: Array
-    high: Array
-    curvature: Array
-
-
-class Advanced(NamedTuple):
-    """Where proximal steps have led, the gradient there, and the largest aᵀGa/aᵀDa that they met."""
-
-    x: Array
-    gradient: Array
-    bend: float
-
-
 def as_block(part: Part, d: int) -> Array:
     """Return columns in local memory as a dense array of shape (d, part.places.size), in Fortran order."""
     block = np.zeros((d, part.places.size), order="F")

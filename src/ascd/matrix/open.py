@@ -27,7 +27,7 @@ def open_design(A: Any) -> Matrix:
     A ``Matrix`` is taken as it is, and what opens as one (``as_design``) is opened; the chunks of Dask's collections
     are opened where they are.  Small data are converted to column-major float64, for which everything is compiled
     already; data of more than ``costs.SMALL_DATA`` entries are read in place where they can be.  Arrays on a GPU stay
-    there, unless they are small; those on other devices are copied to the host.
+    there, unless they are small; those on other devices, and sparse ones, are copied to the host.
     """
     if type(A) is np.ndarray and A.dtype == np.float64 and A.flags.f_contiguous and A.flags.writeable:
         check_shape(A.shape)
@@ -43,9 +43,9 @@ def open_design(A: Any) -> Matrix:
         return design
     A = brought_if_small(A)
     if is_there(A):
-        from ascd.matrix.device.matrices import DeviceDense, DeviceSparse
+        from ascd.matrix.device.matrices import DeviceDense
 
-        return DeviceSparse(A) if is_sparse_on_device(A) else DeviceDense(A)
+        return DeviceDense(A)
     if hasattr(A, "tocsc"):
         check_sparse(A)
         return _sparse_in_place(A) if is_read_in_place(A) else as_local(A)
@@ -87,7 +87,9 @@ def is_sparse_on_device(A: Any) -> bool:
 
 
 def brought_if_small(A: Any) -> Any:
-    """Return an array with few entries, or on a device that is no GPU of CuPy's, on the host; others as they are."""
+    """Return sparse matrices, small arrays and those on no GPU of CuPy's on the host; anything else as it is."""
+    if is_sparse_on_device(A):
+        return A.get()
     return to_host(A) if is_on_device(A) and (math.prod(A.shape) < costs.DEVICE_SMALL or not is_on_gpu(A)) else A
 
 

@@ -23,14 +23,10 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import kernel
-from ascd.matrix.base import Bends
-from ascd.problem.penalties import L1, L1L2
 from ascd.problem.terms import ByCoordinate, cost_of, largest_violation
 from ascd.solver.models import CoordinateModel
 from ascd.solver.tuning import OBJECTIVE_ROUNDING, SHIFTS
 
-#: Penalties whose steps a device can make: they bend at zero alone.
-BENT_AT_ZERO = (L1, L1L2)
 #: A bound on curvatures that is exceeded by less is exceeded by rounding.
 SAME_CURVATURE = 1e-9
 
@@ -59,11 +55,11 @@ class DeviceModel(CoordinateModel):
         return 20
 
     def sweep(self, target: float, most: int) -> tuple[float, int]:
-        """Take proximal steps with momentum where the products are, or here."""
+        """Take proximal steps with momentum."""
         violation = self.violation()
         if violation <= target:
             return violation, 0
-        done = most if self._advance_there(most) else self._advance_here(most, target)
+        done = self._advance(most, target)
         return self.violation(), done
 
     def take_newton_steps(self) -> None:
@@ -107,27 +103,7 @@ class DeviceModel(CoordinateModel):
         fall = float(change @ (now.gradient + 0.5 * curved)) + cost - now.cost
         return DeviceIterate(x, now.gradient + curved, now.value + fall, cost)
 
-    def _advance_there(self, count: int) -> bool:
-        """Have steps where the products are led downhill?"""
-        advance, now, bound = getattr(self.products, "advance", None), self.state, self.products.largest
-        if advance is None or not isinstance(self.penalty, BENT_AT_ZERO):
-            return False
-        bends = Bends(*np.empty((3, now.x.size)))
-        bends_of(self.penalty, self.columns, *bends)
-        found = advance(now.x, now.gradient, self.scale, bends, bound, count)
-        if found is None:
-            return False
-        if found.bend > bound * (1.0 + SAME_CURVATURE):
-            self.products.largest = max(1.5 * bound, 1.1 * found.bend)
-            return False
-        cost = float(cost_of(self.parts, self.columns, found.x))
-        fall = 0.5 * float((found.x - now.x) @ (now.gradient + found.gradient)) + cost - now.cost
-        if fall > OBJECTIVE_ROUNDING * now.cost:
-            return False
-        self._go_to(DeviceIterate(found.x, found.gradient, now.value + fall, cost))
-        return True
-
-    def _advance_here(self, count: int, target: float) -> int:
+    def _advance(self, count: int, target: float) -> int:
         """The best point of the steps is kept."""
         best = self.state
         ahead, derivative, t = best.x.copy(), best.gradient.copy(), 1.0
@@ -196,14 +172,6 @@ class DeviceModel(CoordinateModel):
                 break
             found, vector = length, vector / length
         return 1.05 * max(found, 1.0)
-
-
-@kernel
-def bends_of(penalty: Any, columns: Array, low: Array, high: Array, curvature: Array) -> None:
-    """Fill in the subdifferential at zero, and the curvature beside it."""
-    for i in range(columns.size):
-        low[i], high[i] = penalty.subgradient(0.0, columns[i])
-        curvature[i] = penalty.piece(1.0, columns[i])[0]
 
 
 @kernel

@@ -48,14 +48,13 @@ class Gpu:
         By cuBLAS itself, which sums in float32: CuPy's own product of halves has halves as sums.
         """
         library, one = self.xp.cuda.cublas, np.ones(1, dtype=np.float32)
-        turned, plain = library.CUBLAS_OP_T, library.CUBLAS_OP_N
         half, single, default = 2, 0, -1  # CUDA_R_16F, CUDA_R_32F, CUBLAS_GEMM_DEFAULT
         # rows of ``out`` are columns to the library
         (first_by_columns, first_stride), (second_by_columns, second_stride) = map(_leading, (right, left))
         library.gemmEx(
-            self.xp.cuda.device.get_cublas_handle(), turned if first_by_columns else plain,
-            plain if second_by_columns else turned, right.shape[1], left.shape[1], left.shape[0],
-            one.ctypes.data, right.data.ptr, half, first_stride, left.data.ptr, half, second_stride,
+            self.xp.cuda.device.get_cublas_handle(), library.CUBLAS_OP_T if first_by_columns else library.CUBLAS_OP_N,
+            library.CUBLAS_OP_N if second_by_columns else library.CUBLAS_OP_T, right.shape[1], left.shape[1],
+            left.shape[0], one.ctypes.data, right.data.ptr, half, first_stride, left.data.ptr, half, second_stride,
             one.ctypes.data, out.data.ptr, single, out.strides[0] // out.itemsize, library.CUBLAS_COMPUTE_32F, default,
         )  # fmt: skip
 
@@ -69,11 +68,6 @@ class Gpu:
                 return posv(matrix, right)
         except np.linalg.LinAlgError:
             return None
-
-    def free_bytes(self) -> float:
-        """Return the memory of the GPU that is not in use."""
-        free, _ = self.xp.cuda.runtime.memGetInfo()
-        return float(free + self.xp.get_default_memory_pool().free_bytes())
 
     @contextmanager
     def here(self) -> Iterator[None]:

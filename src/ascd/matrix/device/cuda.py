@@ -1,10 +1,8 @@
-"""CUDA kernels of our own: passes, short columns, steps with momentum.
+"""CUDA kernels of our own for passes over a dense array.
 
 Libraries multiply arrays of one type only: float32 data would have to be converted to float64 a tile at a time, which
 reads and writes five times as much as a pass needs.  These kernels read each entry once, as it is, and multiply and sum
-in float64.  Entries of float32 (or of fewer digits) are float64 numbers too, so what is summed is what a host would
-sum, and rounding errors are those of float64: (d + 8)·2⁻⁵³·‖a_j‖‖v‖ for any order of summation, as certificates count
-them.
+in float64, so rounding errors are those that certificates count: (d + 8)·2⁻⁵³·‖a_j‖‖v‖ for any order of summation.
 
 Memory is a number of *lines*, each of ``length`` entries that lie together: columns where the array is column-major,
 rows where it is row-major.  Two kernels make all passes:
@@ -22,14 +20,13 @@ are read at once (1 where they are not aligned).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix import costs
 from ascd.matrix.device.arrays import TYPES, Gpu
 from ascd.matrix.sparse import LARGEST_SHORT
 
@@ -38,8 +35,6 @@ CUDA_LINES, CUDA_TILE, CUDA_THREADS, CUDA_VECTORS = 32, 2048, 256, 3
 #: Launches: blocks that keep a device busy, groups of lines a block at most, lines a block at least, the share of a
 #: row's columns from which on all are read, since memory comes in sectors, and CUDA's limit of blocks.
 CUDA_BLOCKS, CUDA_GROUPS, CUDA_FEWEST, CUDA_PICKED, CUDA_MOST_BLOCKS = 4000, 16, 64, 0.25, 65_535
-#: Entries of 16 bits that lines of them begin at multiples of: products of others take five times as long.
-CUDA_ALIGNED = 64
 
 PASS_SOURCE = r"""
 #define NOUT (NV + 2 * SQ + WT)
@@ -154,92 +149,6 @@ extern "C" __global__ void across(const T* values, int stride, const int* lines,
 }
 """
 
-#: Columns of 16 bits: (a_ij − mean_j)·√h_i·share_j, rounded as they are gathered.  The library needs a copy for every
-#: operation, each of eight bytes an entry; this writes two.  What is written lies as the data do.
-HALVES_SOURCE = r"""
-/* out lies as the data do: `count` columns of `span` rows, from the row `first` on, `pitch` entries a line of memory */
-extern "C" __global__ void halves(const T* values, int stride, const int* columns, int count, int first, int span,
-                                  const double* roots, const double* means, const double* shares, int pitch,
-                                  unsigned short* out)
-{
-    const int along = COLUMNS ? span : count, across = COLUMNS ? count : span;
-    const int m = blockIdx.x * blockDim.x + threadIdx.x;
-    if (m >= along) return;
-    for (int l = blockIdx.y; l < across; l += gridDim.y) {
-        const int c = COLUMNS ? l : m, r = COLUMNS ? m : l;
-        const long long line = COLUMNS ? columns[c] : first + r, place = COLUMNS ? first + r : columns[c];
-        double a = (double)values[line * stride + place];
-        if (CENTRED) a -= means[c];
-        const float rounded = (float)(a * roots[first + r] * shares[c]);
-        unsigned short half;
-        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(rounded));
-        out[(long long)l * pitch + m] = half;
-    }
-}
-"""
-
-#: Proximal steps with momentum for penalties whose only kink is at zero, with derivatives low and high there:
-#:
-#:     x⁺ = prox(y − (L·D)⁻¹·∇(y)),       ∇(x⁺) = ∇(x) + G·(x⁺ − x),       y = x⁺ + β·(x⁺ − x),
-#:
-#: with β as in FISTA (Beck and Teboulle 2009), which restarts where it leads uphill (O'Donoghue and Candès 2015); ∇ is
-#: known at y because it is linear.  The library multiplies by G; everything else is one block of threads.
-MOMENTUM_SOURCE = r"""
-__device__ double added(double value, double* shared)
-{
-    for (int away = 16; away > 0; away /= 2) value += __shfl_down_sync(0xffffffffu, value, away);
-    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
-    __syncthreads();
-    double total = 0.0;
-    for (int warp = 0; warp < blockDim.x / 32; warp++) total += shared[warp];
-    __syncthreads();
-    return total;
-}
-
-/* rows: x, gradient, y, gradient at y, x⁺, D, lengths, low, high, curvature; state: L, t, the largest bend, unit */
-extern "C" __global__ void momentum(int size, int is_first, double* rows, const S* curved, S* change, double* state)
-{
-    __shared__ double shared[32];
-    double *x = rows, *gradient = rows + size, *ahead = rows + 2 * size, *slope = rows + 3 * size;
-    double *next = rows + 4 * size;
-    const double *scale = rows + 5 * size, *lengths = rows + 6 * size, *low = rows + 7 * size;
-    const double *high = rows + 8 * size, *curvature = rows + 9 * size;
-    const double bound = state[0], t = state[1], unit = state[3];
-    if (!is_first) {
-        double length = 0.0, bend = 0.0, along = 0.0;
-        for (int i = threadIdx.x; i < size; i += blockDim.x) {
-            const double away = next[i] - ahead[i];
-            const double after = gradient[i] + unit * lengths[i] * (double)curved[i];
-            length += away * scale[i] * away;
-            bend += away * (after - slope[i]);
-            along += away * scale[i] * (next[i] - x[i]);
-        }
-        length = added(length, shared);
-        bend = added(bend, shared);
-        along = added(along, shared);
-        const double following = 0.5 * (1.0 + sqrt(1.0 + 4.0 * t * t));
-        const double share = along < 0.0 ? 0.0 : (t - 1.0) / following;
-        for (int i = threadIdx.x; i < size; i += blockDim.x) {
-            const double after = gradient[i] + unit * lengths[i] * (double)curved[i];
-            ahead[i] = next[i] + share * (next[i] - x[i]);
-            slope[i] = after + share * (after - gradient[i]);
-            x[i] = next[i];
-            gradient[i] = after;
-        }
-        if (threadIdx.x == 0) {
-            state[1] = along < 0.0 ? 1.0 : following;
-            if (length > 0.0) state[2] = max(state[2], bend / length);
-        }
-    }
-    for (int i = threadIdx.x; i < size; i += blockDim.x) {
-        const double step = 1.0 / (bound * scale[i]), point = ahead[i] - step * slope[i];
-        const double above = point - step * high[i], below = point - step * low[i];
-        next[i] = (above > 0.0 ? above : below < 0.0 ? below : 0.0) / (1.0 + step * curvature[i]);
-        change[i] = (S)((next[i] - x[i]) * lengths[i] / unit);
-    }
-}
-"""
-
 
 class Lines(NamedTuple):
     """Layout of an array: ``number`` lines of ``length`` entries, ``stride`` apart; ``width`` are read at once."""
@@ -268,57 +177,38 @@ def lines_of(values: Any) -> Lines:
 
 
 @cache
-def compiled(name: str, source: str, defined: tuple[tuple[str, Any], ...]) -> Callable[..., None]:
-    """Return a function that launches a kernel with these names and values compiled in."""
+def compiled(name: str, defined: tuple[tuple[str, Any], ...]) -> Callable[..., None]:
+    """Return a kernel with these names and values compiled in."""
     import cupy
 
-    made = cupy.RawKernel("".join(f"#define {word} {value}\n" for word, value in defined) + source, name)
-
-    def launch(grid: tuple[int, int], *arguments: Any) -> None:
-        made(grid, (CUDA_THREADS,), tuple(np.int32(one) if isinstance(one, int) else one for one in arguments))
-
-    return launch
+    return cupy.RawKernel("".join(f"#define {word} {value}\n" for word, value in defined) + PASS_SOURCE, name)
 
 
 class Passes:
-    """Passes over a dense array on a GPU, each a launch and a small sum, and its entries in float64, tile by tile.
+    """Passes over a dense array on a GPU, each a launch and a small sum; ``room`` is what they may take, in bytes."""
 
-    ``most`` is how many entries a tile has, so that it and what is computed from it take ``costs.DEVICE_SHARE`` of the
-    data at most.
-    """
-
-    def __init__(self, values: Any, gpu: Gpu) -> None:
-        self.values, self.gpu, self.lines, self.type = values, gpu, lines_of(values), TYPES[str(values.dtype)]
+    def __init__(self, values: Any, gpu: Gpu, room: float) -> None:
+        self.values, self.gpu, self.lines, self.room = values, gpu, lines_of(values), room
         self.d, self.n = values.shape
-        room = min(costs.DEVICE_BLOCK, max(costs.DEVICE_FLOOR, costs.DEVICE_SHARE * values.nbytes))
-        self.most = int(room // costs.DEVICE_ENTRY)
         self.nothing = gpu.put(np.zeros(1, dtype=np.int32))
 
-    # ---- kernels
+    def over_samples(
+        self, vectors: Any, weight: Any | None = None, squares: bool = False, columns: Array | None = None
+    ) -> Any:
+        """Return rows of sums by column (all): products with vectors (one a row), Σa, Σa², and Σ s·a² with weights s.
 
-    def column_stats(self, weight: Any | None, vectors: Any) -> Any:
-        """Return rows of sums by column: products with vectors (one a row), Σa, Σa², and Σ s·a² with weights s."""
-        first = vectors[: CUDA_VECTORS - (weight is not None), :]
-        found = self._sums(first, weight, squares=True)
-        if vectors.shape[0] == first.shape[0]:
-            return found
-        others = self.dots(None, vectors[first.shape[0] :, :])
-        count = first.shape[0]
-        return self.gpu.xp.concatenate([found[:count, :], others, found[count:, :]])
+        There are ``CUDA_VECTORS`` vectors at most, one less with weights.
+        """
+        if columns is not None and columns.size == 0:
+            return self.gpu.xp.zeros((int(vectors.shape[0]) + 2 * squares + (weight is not None), 0))
+        if self.lines.are_columns:
+            return self._launch("along", vectors, weight, squares, columns, None)
+        if columns is None or columns.size <= CUDA_PICKED * self.n:
+            return self._launch("across", vectors, weight, squares, None, columns)
+        everything = self._launch("across", vectors, weight, squares, None, None)
+        return self.gpu.xp.take(everything, self.gpu.put(columns, np.int64), axis=1)
 
-    def squares(self, weight: Any, columns: Array) -> Any:
-        """Return Σ s·a² of the columns."""
-        return self._sums(self.gpu.xp.zeros((0, self.d)), weight, squares=False, columns=columns)[0, :]
-
-    def dots(self, columns: Array | None, vectors: Any) -> Any:
-        """Return products of the columns (all) with the vectors, one a row."""
-        found = [
-            self._sums(vectors[start : start + CUDA_VECTORS, :], None, squares=False, columns=columns)
-            for start in range(0, vectors.shape[0], CUDA_VECTORS)
-        ]
-        return found[0] if len(found) == 1 else self.gpu.xp.concatenate(found)
-
-    def add(self, columns: Array | None, factors: Array) -> Any:
+    def over_columns(self, factors: Array, columns: Array | None) -> Any:
         """Return Σ_i factors_i·a_columns_i."""
         if columns is not None and columns.size == 0:
             return self.gpu.xp.zeros(self.d)
@@ -328,109 +218,34 @@ class Passes:
             columns, factors = None, whole
         rows = self.gpu.put(factors[None, :], np.float64)
         if self.lines.are_columns:
-            return self._across(rows, None, False, self._as_list(columns), None)[0, :]
-        return self._along(rows, None, False, None, self._as_list(columns))[0, :]
-
-    def _sums(self, vectors: Any, weight: Any | None, squares: bool, columns: Array | None = None) -> Any:
-        """Sums over the samples for these columns (all)."""
-        if columns is not None and columns.size == 0:
-            return self.gpu.xp.zeros((vectors.shape[0] + 2 * squares + (weight is not None), 0))
-        if self.lines.are_columns:
-            return self._along(vectors, weight, squares, self._as_list(columns), None)
-        if columns is not None and columns.size > CUDA_PICKED * self.n:
-            everything = self._across(vectors, weight, squares, None, None)
-            return self.gpu.xp.take(everything, self.gpu.put(columns, np.int64), axis=1)
-        return self._across(vectors, weight, squares, None, self._as_list(columns))
-
-    def _as_list(self, columns: Array | None) -> Any | None:
-        return None if columns is None else self.gpu.put(columns, np.int32)
-
-    def _along(self, vectors: Any, weight: Any | None, squares: bool, lines: Any | None, places: Any | None) -> Any:
-        count, length = self._sizes(lines, places)
-        width = 1 if places is not None else self.lines.width
-        parts = -(-length // CUDA_TILE)
-        groups = min(CUDA_GROUPS, max(1, count * parts // (CUDA_LINES * CUDA_BLOCKS)))
-        grid = (-(-count // (CUDA_LINES * groups)), parts)
-        return self._launch("along", width, grid, vectors, weight, squares, lines, places, groups, (parts, count))
-
-    def _across(self, vectors: Any, weight: Any | None, squares: bool, lines: Any | None, places: Any | None) -> Any:
-        count, length = self._sizes(lines, places)
-        width = 1 if places is not None or self.lines.length % self.lines.width else self.lines.width
-        blocks = -(-length // (CUDA_THREADS * width))
-        sums = int(vectors.shape[0]) + 2 * squares + (weight is not None)
-        # sums of parts are added up later
-        room = self.most * costs.DEVICE_ENTRY // (8 * max(1, sums) * length)
-        parts = max(1, min(-(-CUDA_BLOCKS // blocks), -(-count // CUDA_FEWEST), room))
-        span = -(-count // parts)
-        parts = -(-count // span)
-        grid = (blocks, parts)
-        return self._launch("across", width, grid, vectors, weight, squares, lines, places, span, (parts, length))
-
-    def _sizes(self, lines: Any | None, places: Any | None) -> tuple[int, int]:
-        count = self.lines.number if lines is None else lines.shape[0]
-        return int(count), int(self.lines.length if places is None else places.shape[0])
+            return self._launch("across", rows, None, False, columns, None)[0, :]
+        return self._launch("along", rows, None, False, None, columns)[0, :]
 
     def _launch(
-        self, name: str, width: int, grid: tuple[int, int], vectors: Any, weight: Any | None, squares: bool,
-        lines: Any | None, places: Any | None, step: int, shape: tuple[int, int],
-    ) -> Any:  # fmt: skip
-        """Sums by parts, added up."""
-        xp, (count, length), vector_count = self.gpu.xp, self._sizes(lines, places), int(vectors.shape[0])
-        rows = vectors if weight is None else xp.concatenate([vectors, weight[None, :]])
-        out = xp.zeros((shape[0], vector_count + 2 * squares + (weight is not None), shape[1]))
-        here, there = (self.nothing if one is None else one for one in (lines, places))
-        choices = (vector_count, squares, weight is not None, lines is not None, places is not None, width)
+        self, name: str, vectors: Any, weight: Any | None, squares: bool, lines: Array | None, places: Array | None
+    ) -> Any:
+        """Sums by parts, added up; ``lines`` and ``places`` are all of them where they are None."""
+        xp, (number, size, stride, width, _) = self.gpu.xp, self.lines
+        count, length = number if lines is None else lines.size, size if places is None else places.size
+        sums = int(vectors.shape[0]) + 2 * squares + (weight is not None)
+        if places is not None or (name == "across" and size % width):
+            width = 1
+        if name == "along":
+            parts, kept = -(-length // CUDA_TILE), count
+            step = min(CUDA_GROUPS, max(1, count * parts // (CUDA_LINES * CUDA_BLOCKS)))
+            blocks = -(-count // (CUDA_LINES * step))
+        else:
+            blocks, kept = -(-length // (CUDA_THREADS * width)), length
+            most = int(self.room / (8 * max(1, sums) * length))  # sums of parts are added up later
+            step = -(-count // max(1, min(-(-CUDA_BLOCKS // blocks), -(-count // CUDA_FEWEST), most)))
+            parts = -(-count // step)
+        choices = (vectors.shape[0], squares, weight is not None, lines is not None, places is not None, width)
         words = ("NV", "SQ", "WT", "LISTED", "PICKED", "WIDTH")
-        defined = (("T", self.type), *zip(words, map(int, choices), strict=True))
-        launch = compiled(name, PASS_SOURCE, defined)
-        launch(grid, self.values, self.lines.stride, here, count, there, length, rows, step, out)
-        return out[0, :, :] if shape[0] == 1 else out.sum(axis=0)
-
-    # ---- tiles
-
-    def tiles(self, columns: Array | None) -> Iterator[tuple[slice, slice, Any]]:
-        """Yield rows, places among the columns, and these entries in float64: as many at a time as lie together."""
-        count = self.n if columns is None else columns.size
-        if self.lines.are_columns:
-            tall = min(self.d, self.most)
-            wide = max(1, min(count, self.most // tall))
-        else:
-            wide = max(1, min(count, self.most))
-            tall = max(1, min(self.d, self.most // wide))
-        for first in range(0, count, wide):
-            there = slice(first, min(first + wide, count))
-            places = there if columns is None else self.gpu.put(columns[there], np.int64)
-            for top in range(0, self.d, tall):
-                rows = slice(top, min(top + tall, self.d))
-                yield rows, there, self.tile(rows, places)
-
-    def tile(self, rows: slice, columns: Any) -> Any:
-        """Return some rows of some columns in float64; columns are a slice or places on the GPU."""
-        if isinstance(columns, slice):
-            part = self.values[rows, columns]
-        elif self.lines.are_columns:  # which stay together
-            part = self.gpu.xp.take(self.values.T[:, rows], columns, axis=0).T
-        else:
-            part = self.gpu.xp.take(self.values[rows, :], columns, axis=1)
-        return part.astype(np.float64, copy=False)
-
-    def halves(self, columns: Array, root: Any, means: Any | None, shares: Any) -> Callable[[slice], Any]:
-        """Return what gathers rows of these columns as 16-bit numbers: (a_ij − mean_j)·root_i·share_j."""
-        lines, listed = self.lines, self._as_list(columns)
-        defined = ("T", self.type), ("COLUMNS", int(lines.are_columns)), ("CENTRED", int(means is not None))
-        launch = compiled("halves", HALVES_SOURCE, defined)
-
-        def gather(rows: slice) -> Any:
-            span = rows.stop - rows.start
-            number, length = (columns.size, span) if lines.are_columns else (span, columns.size)
-            pitch = -(-length // CUDA_ALIGNED) * CUDA_ALIGNED
-            out = self.gpu.xp.empty((number, pitch), dtype=np.float16)
-            grid = -(-length // CUDA_THREADS), min(number, CUDA_BLOCKS)
-            launch(
-                grid, self.values, lines.stride, listed, columns.size, rows.start, span, root,
-                shares if means is None else means, shares, pitch, out,
-            )  # fmt: skip
-            found = out[:, :length]
-            return found.T if lines.are_columns else found
-
-        return gather
+        defined = (("T", TYPES[str(self.values.dtype)]), *zip(words, map(int, choices), strict=True))
+        rows = vectors if weight is None else xp.concatenate([vectors, weight[None, :]])
+        here, there = (self.nothing if one is None else self.gpu.put(one, np.int32) for one in (lines, places))
+        out = xp.zeros((parts, sums, kept))
+        sizes = [np.int32(one) for one in (stride, count, length, step)]
+        given = (self.values, sizes[0], here, sizes[1], there, sizes[2], rows, sizes[3], out)
+        compiled(name, defined)((blocks, parts), (CUDA_THREADS,), given)
+        return out[0, :, :] if parts == 1 else out.sum(axis=0)
