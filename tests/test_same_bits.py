@@ -13,7 +13,6 @@ import ascd
 from ascd.problem.losses import Sample
 from ascd.problem.samples import evaluate_samples
 from ascd.problem.terms import ByBlock, ByCoordinate, gap_of, measure
-from ascd.solver.bounds import products_with_references
 
 # ------------------------------------------------------------------------------------------- loops as they stand
 
@@ -51,14 +50,8 @@ def of_samples(target, weight, predictor, gradient):
     return value, gradient.tobytes()
 
 
-def of_references(gradient, reference, _, __):
-    sums = np.empty((1, 2))
-    products_with_references(gradient, reference[None], np.zeros(1, dtype=np.int64), sums, 0, 1)
-    return sums.tobytes()
-
-
 @pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize("call", [of_blocks, of_coordinates, of_samples, of_references])
+@pytest.mark.parametrize("call", [of_blocks, of_coordinates, of_samples])
 @pytest.mark.parametrize("size", [3, 4, 5, 9, 15, 17, 31, 40])
 def test_sums_do_not_depend_on_places(call, size):
     arrays = np.random.default_rng(size).standard_normal((4, size))

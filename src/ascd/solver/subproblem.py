@@ -219,8 +219,7 @@ class Subproblem:
 
     def _rounding(self) -> float:
         """Return the violation of a block that the rounding of its gradient leaves: sweeps do not get below it."""
-        longest = math.sqrt(float(self.bounds.square.max()))
-        rounding = tuning.ROUNDING_FLOOR * norm(self.state.raw_gradient) * longest
+        rounding = tuning.ROUNDING_FLOOR * norm(self.state.raw_gradient) * float(self.bounds.length.max())
         return rounding if math.isfinite(rounding) else 0.0
 
     def _minimise_blocks(self, working: WorkingSet, curvature: Curvature, target: float) -> ModelStep:
