@@ -307,10 +307,15 @@ class Logistic(NamedTuple):
         p = -u * y
         if p < 0.0 or p > 1.0 + DOMAIN_ROUNDING:
             return math.inf
-        p = min(p, 1.0)
-        q, rest = sigmoid(-y * z), sigmoid(y * z)
+        p, margin = min(p, 1.0), y * z
+        small = exp_of_negative(-abs(margin))
+        larger = 1.0 / (1.0 + small)
+        q, rest = (small * larger, larger) if margin >= 0.0 else (larger, small * larger)
         away = p - q if p + q <= 1.0 else rest - (1.0 - p)
-        share, other = log_share(p, q, -self.value(y, -z), away), log_share(1.0 - p, rest, -self.value(y, z), -away)
+        is_close = abs(away) <= 0.5 * min(q, rest)  # then no logarithm of q is needed
+        log_larger = 0.0 if is_close else -log_of_one_plus(small)
+        share = log_share(p, q, log_larger - max(margin, 0.0), away)
+        other = log_share(1.0 - p, rest, log_larger - max(-margin, 0.0), -away)
         lost = UNDERFLOW if min(q, rest) < LEAST_ORDINARY else 0.0
         return max(0.0, share + other) + FEW_UNITS * abs(away) + lost
 
