@@ -21,6 +21,7 @@ an intercept Σ s_k u_k y_k does not depend on the origin of y, which is then pu
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Real
@@ -34,7 +35,6 @@ from ascd.estimators._base import LinearRegressor, as_threads
 from ascd.estimators._data import Training, fit_method
 from ascd.estimators._parameters import FROM_ZERO, Parameter, estimator
 from ascd.estimators._solving import (
-    FINEST,
     Followed,
     Settings,
     followed,
@@ -60,8 +60,8 @@ SMALLEST_SCALE = 1e-8
 SCALE_SHARE = 0.1
 #: Fits for one scale each, at most: halving a bracket to a relative width of 1e-13 alone would take 43.
 MOST_SCALE_FITS = 60
-#: Solves a problem from coefficients and an intercept, to a tolerance, in at most so many rounds (None: the user's).
-SolveAt = Callable[[Problem, Any, Any, float, int | None], Any]
+#: Solves a problem from coefficients and an intercept, to a tolerance, in at most so many rounds.
+SolveAt = Callable[[Problem, Any, Any, float, int], Any]
 
 
 @estimator
@@ -118,8 +118,7 @@ class HuberRegressor(LinearRegressor):
         data = self._read(X, y, sample_weight)
         coefs, constants = self._start(1, data.X.shape[1])
         start = (None, None, None) if coefs is None else (coefs[0], constants[0], getattr(self, "scale_", None))
-        base = self._state(data, None)
-        self._keep(self._fit_scale(data, base, self.alpha, self._settings(), start), 1.0)
+        self._keep(self._fit_scale(data, self._state(data, None), self.alpha, self._settings(), start))
         return self
 
     def _units(self, total: float) -> tuple[float, float]:
@@ -138,8 +137,8 @@ class HuberRegressor(LinearRegressor):
             penalty = self._penalty(alpha * sigma, 0.0, data.X.shape[1], scale)
             return base.replace(loss=Huber(epsilon * sigma), penalty=penalty)
 
-        def solve_at(problem: Problem, x0: Any, intercept0: Any, tol: float, rounds: int | None) -> Any:
-            how = replace(settings, tol=tol, max_iter=min(rounds or settings.max_iter, settings.max_iter))
+        def solve_at(problem: Problem, x0: Any, intercept0: Any, tol: float, rounds: int) -> Any:
+            how = replace(settings, tol=tol, max_iter=min(rounds, settings.max_iter))
             return solve_problem(problem, how, intercept=self.fit_intercept, x0=x0, intercept0=intercept0)
 
         return fit_with_scale(problem_at, solve_at, epsilon, self.fit_intercept, settings.tol, start)
@@ -169,209 +168,144 @@ class ScaledFit(Solution):
     residuals: Array = field(default_factory=lambda: np.empty(0), repr=False)
 
 
-class _Sample:
-    """Target and weights of the samples, and the threshold ε."""
-
-    def __init__(self, target: Array, weight: Array, epsilon: float) -> None:
-        self.target, self.weight, self.epsilon = target, weight, epsilon
-        self.total = float(weight.sum())
-        self.rounding = rounding_of(weight.size)
-
-
 @np.errstate(over="ignore")  # what overflows is infinite, and no certificate is given for it
 def fit_with_scale(
-    problem_at: Callable[[float], Problem],
-    solve_at: SolveAt,
-    epsilon: float,
-    intercept: bool,
-    tol: float,
+    problem_at: Callable[[float], Problem], solve_at: SolveAt, epsilon: float, intercept: bool, tol: float,
     start: tuple[Any, Any, float | None] = (None, None, None),
-) -> ScaledFit:
+) -> ScaledFit:  # fmt: skip
     """Minimise P, where ``problem_at(σ)`` states the problem for a scale and ``solve_at`` solves it.
 
-    The tolerance is ``tol`` times P at zero coefficients, with the median as intercept and its best scale.
+    The tolerance is ``tol`` times P at zero coefficients, with the median as intercept and its best scale.  With hardly
+    any penalty, coefficients are known far less well than P: the last fit goes on to the limits of float64.
     """
-    sample = problem_at(1.0).parts.sample
-    data = _Sample(sample.target, np.broadcast_to(np.asarray(sample.weight, float), sample.target.shape), epsilon)
-    centred = data.target - weighted_median(data.target, data.weight) if intercept else data.target
-    size = float(data.weight @ np.abs(centred) / data.total) or 1.0
-    first, floor = scale_of(centred, data.weight, epsilon), SMALLEST_SCALE * size
+    y, weight = target_and_weight(problem_at(1.0))
+    centred, total = y - weighted_median(y, weight) if intercept else y, float(weight.sum())
+    size, first = float(weight @ np.abs(centred) / total) or 1.0, scale_of(centred, weight, epsilon)
+    floor = SMALLEST_SCALE * size
     # a constant target has no scale: 1 takes its place in the reference
-    zero = primal(centred, data.weight, max(floor, first), epsilon) if centred.any() else data.total
-    search = _Search(floor, max(start[2] or first or size, floor), ended=not centred.any())
-    descent = _Descent(problem_at, solve_at, data, intercept, tol * zero, search)
+    zero = primal(centred, weight, max(floor, first), epsilon) if centred.any() else total
+    search, is_last, is_stationary = ScaleSearch(floor, max(start[2] or first or size, floor)), not centred.any(), False
+    points: list[ScaledFit] = []
+    status, spent, (x0, constant, _) = Status.ITERATION_LIMIT, np.zeros(4), start
     with hearing_of_losses() as lost:
-        status = descent.run(start[:2], SCALE_SHARE * tol)
+        try:
+            for _ in range(MOST_SCALE_FITS):
+                sigma = search.sigma
+                at_zero = primal(centred, weight, sigma, epsilon) - sigma * total  # 2/σ times F at zero coefficients
+                share = SCALE_SHARE * tol * min(1.0, zero / at_zero if at_zero > 0.0 else 1.0)
+                problem = problem_at(sigma)
+                found = solve_at(problem, x0, constant, 1e-20 if is_last else share, 10 if is_last else sys.maxsize)
+                spent += (found.n_iter, found.reads, found.seconds, found.compile_seconds)
+                points.append(joint_fit(problem, found, sigma, floor, epsilon, intercept))
+                status, slope = found.status, derivative_in_scale(points[-1].residuals, weight, sigma, epsilon)
+                is_stationary = status is Status.STATIONARY and abs(slope) * sigma <= tol * zero
+                if is_last or status in (Status.INTERRUPTED, Status.UNREACHABLE):
+                    break
+                is_last = points[-1].gap <= tol * zero or is_stationary or not search.moves(slope, points[-1].scale)
+                if is_last and problem.design.is_dear and problem.design.rounds:
+                    break  # the last digits are not worth a round trip
+                x0, constant = (found.x, found.intercept) if math.isfinite(found.objective) else (None, None)
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        except DataGone as error:
+            status = Status.UNREACHABLE
+            lost.append(error)
+        if not points:
+            raise lost[0] if lost else KeyboardInterrupt
     if lost:
         tell_of_loss(lost[0], frames_to_the_user())
-    point = descent.best()
-    if point.gap <= tol * zero:
-        # an interrupted fit stays marked: the caller raises KeyboardInterrupt
-        status = status if status is Status.INTERRUPTED else Status.CONVERGED
-    elif status is not Status.INTERRUPTED and (point.is_stationary(tol * zero) or search.at_floor()):
-        status = Status.STATIONARY
-    elif status.is_answer:
-        status = Status.ITERATION_LIMIT
-    spent = descent.spent
-    return ScaledFit(
-        x=point.x, intercept=point.intercept, scale=point.scale, residuals=point.residuals, objective=point.objective,
-        gap=point.gap, zero_objective=zero, status=status, n_iter=int(spent[0]), reads=int(spent[1]),
-        seconds=float(spent[2]), compile_seconds=float(spent[3]),
-    )  # fmt: skip
+    best = min(points, key=lambda point: point.gap)
+    if status is not Status.INTERRUPTED:  # an interrupted fit stays marked: the caller raises KeyboardInterrupt
+        if best.gap <= tol * zero:
+            status = Status.CONVERGED
+        elif is_stationary or search.is_at_floor:
+            status = Status.STATIONARY
+        elif status.is_answer:
+            status = Status.ITERATION_LIMIT
+    n_iter, reads, seconds, compiling = spent.tolist()
+    work: dict[str, Any] = {"n_iter": int(n_iter), "reads": int(reads), "seconds": seconds}
+    return replace(best, status=status, zero_objective=zero, compile_seconds=compiling, **work)
 
 
-class _Descent:
-    """Fits for one scale after the other."""
-
-    def __init__(
-        self, problem_at: Any, solve_at: SolveAt, data: _Sample, intercept: bool, tolerance: float, search: _Search
-    ) -> None:
-        self.problem_at, self.solve_at, self.data, self.intercept = problem_at, solve_at, data, intercept
-        self.tolerance, self.search = tolerance, search
-        self.points: list[_Point] = []
-        self.spent = np.zeros(4)
-
-    def run(self, start: tuple[Any, Any], tol: float) -> Status:
-        """Search for the scale; return the status of the last fit, or why the search ended.
-
-        With hardly any penalty, coefficients are known far less well than the objective: the last fit goes on to the
-        limits of float64, in at most ten rounds.
-        """
-        data, search = self.data, self.search
-        solution: Any = None
-        can_overflow = not math.isfinite(float(data.weight @ data.target**2))  # starts may have infinite objectives
-        for number in range(MOST_SCALE_FITS + 1):
-            problem, last = self.problem_at(search.sigma), number == MOST_SCALE_FITS or search.ended
-            try:
-                solution = self._solve(problem, start, 1e-20, 10) if last else self._solve(problem, start, tol)
-                start = (None, None) if can_overflow else (solution.x, solution.intercept)
-                self.points.append(_Point(problem, solution, data, search, self.intercept))
-            except KeyboardInterrupt:
-                if solution is None:
-                    raise  # there is no point yet
-                self.points = self.points or [_Point(problem, solution, data, search, self.intercept)]
-                return Status.INTERRUPTED
-            except DataGone as error:
-                if not self.points:
-                    raise
-                tell_of_loss(error)
-                return Status.UNREACHABLE
-            if last or solution.status in (Status.INTERRUPTED, Status.UNREACHABLE):
-                break
-            point = self.points[-1]
-            is_good = point.gap <= self.tolerance or point.is_stationary(self.tolerance)
-            search.ended = is_good or not search.moves(point.derivative, point.scale)
-            if search.ended and problem.design.is_dear and problem.design.rounds:
-                break  # the last digits are not worth a round trip
-        status: Status = solution.status
-        return status
-
-    def _solve(self, problem: Problem, start: tuple[Any, Any], tol: float, rounds: int | None = None) -> Any:
-        """Solve at one scale, once more where the solver's own reference leaves a gap above the joint tolerance."""
-        found = self.solve_at(problem, *start, tol, rounds)
-        self._count(found)
-        wanted = 0.5 * self.search.sigma * SCALE_SHARE * self.tolerance
-        is_short = found.converged and SCALE_SHARE * found.gap > wanted
-        if is_short and wanted > FINEST * found.zero_objective:  # below, rounding decides
-            found = self.solve_at(problem, found.x, found.intercept, wanted / found.zero_objective, None)
-            self._count(found)
-        return found
-
-    def _count(self, found: Any) -> None:
-        self.spent += (found.n_iter, found.reads, found.seconds, found.compile_seconds)
-
-    def best(self) -> _Point:
-        """Return the last point, or the one before: the last is precise for its scale, but may be farther off."""
-        return min(self.points[:-3:-1], key=lambda point: point.gap)
-
-
-class _Point:
-    """P, its gap and its derivative in σ where a fit for one σ ended; the scale is the best one for its residuals."""
-
-    def __init__(self, problem: Problem, solution: Any, data: _Sample, search: _Search, intercept: bool) -> None:
-        self.x, self.intercept, self.sigma, self.data = solution.x, solution.intercept, search.sigma, data
-        self.status = solution.status
-        self.residuals = data.target - problem.image(solution.x) - solution.intercept
-        self.scale = max(search.floor, scale_of(self.residuals, data.weight, data.epsilon))
-        self.derivative = derivative_in_scale(self.residuals, data.weight, self.sigma, data.epsilon)
-        penalty = 2.0 / self.sigma * problem.cost(self.x)
-        self.objective = primal(self.residuals, data.weight, self.scale, data.epsilon) + penalty
-        size = float(np.abs(self.x) @ problem.parts.norm) + abs(self.intercept) * math.sqrt(data.total)
-        zeta = rounding_of(self.x.size) * size  # how far the residuals can be off
-        origin = self.intercept if intercept else 0.0
-        value, error = dual(problem, self.residuals, data.weight, self.sigma, data.epsilon, intercept, origin)
-        error += data.rounding * abs(self.objective) + 2.0 * data.epsilon * math.sqrt(data.total) * zeta
-        gap = max(0.0, self.objective - value) + error if math.isfinite(value) else math.inf
-        self.gap = min(gap, self._gap_of_the_fit(solution, zeta))
-
-    def _gap_of_the_fit(self, solution: Any, zeta: float) -> float:
-        """Return the joint gap that follows from the gap of the fit for σ alone, whatever the penalty is.
-
-        The dual point u* of that fit is within r = √(8·gap)/σ of u = 2·clip(r_k, ±εσ)/σ, because its gap is at least
-        (σ/4)·Σ s_k (u*_k − u_k)².  t·u* with t·‖u*‖ ≤ 2·√Σs is allowed for all three together, and its value is at
-        least t·L, L = (2/σ)·(F − gap) + (σ/4)·‖u*‖²: Φ_j*(t·p) ≤ t·Φ_j*(p), as Φ is not negative.
-        """
-        data, sigma = self.data, self.sigma
-        if not (math.isfinite(solution.gap) and math.isfinite(solution.objective)):
-            return math.inf
-        u = 2.0 * np.clip(self.residuals / sigma, -data.epsilon, data.epsilon)
-        length = math.sqrt(float(data.weight @ u**2))
-        away = math.sqrt(8.0 * solution.gap) / sigma + 2.0 / sigma * zeta + data.rounding * length
-        fitted, longest = 2.0 / sigma * (solution.objective - solution.gap), 2.0 * math.sqrt(data.total)
-        least = fitted + 0.25 * sigma * max(0.0, length - away) ** 2
-        share = min(1.0, longest / (length + away) * (1.0 - 4.0 * data.rounding)) if length + away > 0.0 else 1.0
-        error = 4.0 * data.rounding * (abs(self.objective) + abs(fitted) + 2.0 / sigma * abs(solution.objective))
-        error += 2.0 * (2.0 * data.epsilon * math.sqrt(data.total) * zeta + zeta**2 / sigma)  # of P and of F
-        return max(0.0, self.objective - max(0.0, share * least)) + error
-
-    def is_stationary(self, tolerance: float) -> bool:
-        """Return True by the derivative in σ, where no dual point is known."""
-        return self.status is Status.STATIONARY and abs(self.derivative) * self.sigma <= tolerance
-
-
-class _Search:
-    """The zero of an increasing function of σ: secant steps on log σ that stay in the bracket.
+class ScaleSearch:
+    """The zero of the increasing G'(σ): secant steps on log σ, not longer than 3, inside a bracket.
 
     A bracket of a relative width of 1e-13 cannot be improved: rounding errors of the derivative are of that size.
-    Steps in log σ are at most 3 long: beyond, secants are not trusted, and small scales make hard problems.
     """
 
-    def __init__(self, floor: float, sigma: float, ended: bool) -> None:
+    def __init__(self, floor: float, sigma: float) -> None:
         self.low, self.high, self.floor, self.sigma = floor, math.inf, floor, sigma
         self.last: tuple[float, float] | None = None
-        self.ended = ended
 
-    def moves(self, derivative: float, alternate: float) -> bool:
+    def moves(self, slope: float, alternate: float) -> bool:
         """Step by the derivative here and the best scale for the current residuals; False where σ cannot move."""
-        if derivative > 0.0:
+        if slope > 0.0:
             self.high = self.sigma
         else:
             self.low = self.sigma
         if self.high <= self.low * (1.0 + 1e-13):
             return False
-        before, self.last = self.last, (math.log(self.sigma), derivative)
-        candidate = alternate if before is None else self._secant(before, alternate)
-        self.sigma = self._inside(max(candidate, self.sigma * math.exp(-3.0)))
+        here, before = (math.log(self.sigma), slope), self.last
+        if before is not None and before[1] != slope:
+            step = slope * (here[0] - before[0]) / (slope - before[1])
+            alternate = self.sigma * math.exp(max(-3.0, min(3.0, -step)))
+        found, self.last = max(alternate, self.sigma * math.exp(-3.0)), here
+        if found <= self.low == self.floor:
+            found = self.floor
+        elif not self.low < found < self.high:
+            found = math.sqrt(self.low) * math.sqrt(self.high) if self.high < math.inf else 4.0 * self.sigma
+        self.sigma = found
         return True
 
-    def at_floor(self) -> bool:
-        """Return True for a perfect fit: the smallest scale is the best."""
+    @property
+    def is_at_floor(self) -> bool:
+        """True for a perfect fit: the smallest scale is the best."""
         return self.high <= self.floor * (1.0 + 1e-13)
 
-    def _secant(self, before: tuple[float, float], alternate: float) -> float:
-        assert self.last is not None
-        (x0, y0), (x1, y1) = before, self.last
-        if y0 == y1:
-            return alternate
-        step = y1 * (x1 - x0) / (y1 - y0)
-        return math.exp(x1 - max(-3.0, min(3.0, step)))
 
-    def _inside(self, candidate: float) -> float:
-        if self.low < candidate < self.high:
-            return candidate
-        if candidate <= self.low and self.low == self.floor:
-            return self.floor
-        return math.sqrt(self.low) * math.sqrt(self.high) if self.high < math.inf else 4.0 * self.sigma
+def joint_fit(problem: Problem, found: Any, sigma: float, floor: float, epsilon: float, intercept: bool) -> ScaledFit:
+    """Return P and a bound on its gap where a fit for one σ ended; the scale is the best one for its residuals."""
+    y, weight = target_and_weight(problem)
+    residuals, total, rounding = y - problem.image(found.x) - found.intercept, weight.sum(), rounding_of(weight.size)
+    scale = max(floor, scale_of(residuals, weight, epsilon))
+    objective = primal(residuals, weight, scale, epsilon) + 2.0 / sigma * problem.cost(found.x)
+    size = float(np.abs(found.x) @ problem.parts.norm) + abs(found.intercept) * math.sqrt(total)
+    zeta = rounding_of(found.x.size) * size  # how far the residuals can be off
+    value, error = dual(problem, residuals, weight, sigma, epsilon, intercept, found.intercept if intercept else 0.0)
+    error += rounding * abs(objective) + 2.0 * epsilon * math.sqrt(total) * zeta
+    gap = max(0.0, objective - value) + error if math.isfinite(value) else math.inf
+    gap = min(gap, gap_of_the_fit(found, residuals, weight, sigma, epsilon, zeta, objective))
+    return ScaledFit(
+        found.x, objective, found.status, 0, gap, intercept=found.intercept, scale=scale, residuals=residuals
+    )
+
+
+def gap_of_the_fit(
+    found: Any, residuals: Array, weight: Array, sigma: float, epsilon: float, zeta: float, objective: float
+) -> float:
+    """Return the joint gap that follows from the gap of the fit for σ alone, whatever the penalty is.
+
+    The dual point u* of that fit is within r = √(8·gap)/σ of u = 2·clip(r_k, ±εσ)/σ, because its gap is at least
+    (σ/4)·Σ s_k (u*_k − u_k)².  t·u* with t·‖u*‖ ≤ 2·√Σs is allowed for all three together, and its value is at least
+    t·L, L = (2/σ)·(F − gap) + (σ/4)·‖u*‖²: Φ_j*(t·p) ≤ t·Φ_j*(p), as Φ is not negative.
+    """
+    if not (math.isfinite(found.gap) and math.isfinite(found.objective)):
+        return math.inf
+    root, rounding = math.sqrt(float(weight.sum())), rounding_of(weight.size)
+    length = math.sqrt(float(weight @ (2.0 * np.clip(residuals / sigma, -epsilon, epsilon)) ** 2))
+    away = math.sqrt(8.0 * found.gap) / sigma + 2.0 / sigma * zeta + rounding * length
+    fitted = 2.0 / sigma * (found.objective - found.gap)
+    least = fitted + 0.25 * sigma * max(0.0, length - away) ** 2
+    share = min(1.0, 2.0 * root / (length + away) * (1.0 - 4.0 * rounding)) if length + away > 0.0 else 1.0
+    error = 4.0 * rounding * (abs(objective) + abs(fitted) + 2.0 / sigma * abs(found.objective))
+    error += 2.0 * (2.0 * epsilon * root * zeta + zeta**2 / sigma)  # of P and of F
+    return max(0.0, objective - max(0.0, share * least)) + error
+
+
+def target_and_weight(problem: Problem) -> tuple[Array, Array]:
+    """Return the target and the sample weights as arrays."""
+    sample = problem.parts.sample
+    return sample.target, np.broadcast_to(np.asarray(sample.weight, float), sample.target.shape)
 
 
 def derivative_in_scale(residuals: Array, weight: Array, sigma: float, epsilon: float) -> float:
