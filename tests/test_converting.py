@@ -28,11 +28,8 @@ def values(data):
 
 @pytest.mark.parametrize("make", [csv, libsvm])
 def test_portions_equal_the_whole(make, tmp_path, in_portions):
-    notes = []
-    how = {"memory": "1MiB", "note": notes.append}
-    data = convert(make(tmp_path), tmp_path / "out.parquet", **how)
+    data = convert(make(tmp_path), tmp_path / "out.parquet", memory="1MiB")
     assert len(data.reader.ends) > 3
-    assert notes == ["separator ',', header"] * (make is csv)
     np.testing.assert_array_equal(values(data), A)
     np.testing.assert_array_equal(data.y, B)
     np.testing.assert_array_equal(read_table(tmp_path / f"table.{'csv' if make is csv else 'svm'}").y, B)
@@ -49,10 +46,9 @@ def lines(row, count=40):
         ("a,b,y\n" + lines(lambda i: f"{i},{i % 7},{i if i < 35 else i + 0.5}"), {}, (40, 2), [0.0, 39.5]),
         ("a;b;y\n" + lines(lambda i: f"{i},5;{i % 7};{i},25"), {}, (40, 2), [0.25, 39.25]),
         (lines(lambda i: f"{i},{i % 7},{i}"), {"header": False, "target": "1"}, (40, 2), [0, 39]),
-        (",a,y\n" + lines(lambda i: f"{i},{i % 7},{i}"), {"without": ["Unnamed: 0"]}, (40, 1), [0, 39]),
+        (",a,y\n" + lines(lambda i: f"{i},{i % 7},{i}"), {}, (40, 1), [0, 39]),
         ("a,b,y\n" + lines(lambda i: f"{i if i % 4 else ''},{i},{i}"), {"drop": True}, (30, 2), [1, 39]),
-        ("a,b,y\n" + lines(lambda i: f"{i if i % 4 else ''},{i},{i}"), {"impute": "mean"}, (40, 2), [0, 39]),
-        ("a,b,y\n" + lines(lambda i: f"{i},TRUE,{i if i < 39 else ''}"), {"impute": "zero"}, (39, 2), [0, 38]),
+        ("a,b,y\n" + lines(lambda i: f"{i},TRUE,{i if i < 39 else ''}"), {"drop": True}, (39, 2), [0, 38]),
         ("1 1:2 3:4\n-1 2:1\n0 1:nan\n", {"drop": True}, (2, 3), [1, -1]),
         ("# index 0: none\n1 1:2 3:4\n-1 2:1\n", {}, (2, 3), [1, -1]),
         ("1 1:2 3:4\n-1 +0:1 2:1\n", {}, (2, 4), [1, -1]),
@@ -60,7 +56,7 @@ def lines(row, count=40):
     ],
 )
 def test_what_comes_later_counts_too(text, options, shape, target, tmp_path, in_portions):
-    """Types, fills and first indices hold for all portions, and are those of the file read as a whole."""
+    """Types and first indices hold for all portions, and are those of the file read as a whole."""
     is_csv = "," in text
     source = write(tmp_path / ("t.csv" if is_csv else "t.svm"), text)
     dialect = Dialect(header=options.pop("header", None))
@@ -68,7 +64,7 @@ def test_what_comes_later_counts_too(text, options, shape, target, tmp_path, in_
     assert data.shape == shape
     assert [data.y[0], data.y[-1]] == target
     without = tuple(options.get("without", ()))
-    choices = Choices(without, options.get("drop", False), options.get("impute", ""))
+    choices = Choices(without, options.get("drop", False))
     whole = read_table(source, options.get("target"), dialect=dialect, choices=choices)
     np.testing.assert_allclose(values(data), whole.X.toarray() if hasattr(whole.X, "toarray") else whole.X)
 
@@ -81,8 +77,6 @@ WRONG = [
     (lambda f, o: convert(csv(f), f / "table.svm"), ValueError, "becomes a Parquet file"),
     (lambda f, o: convert(libsvm(f), f / "table.svm", force=True), FileExistsError, "is nothing that"),
     (lambda f, o: convert(csv(f), o, dtype="int8"), ValueError, "dtype must be float64 or float32; got 'int8'"),
-    (lambda f, o: convert(csv(f), o, impute="median"), ValueError, "impute must be '', 'mean' or 'zero'"),
-    (lambda f, o: convert(libsvm(f), o, impute="mean"), ValueError, "of a sparse file cannot be filled"),
     (lambda f, o: convert(csv(f), o, target="prize"), ValueError, "prize.*price"),
     (lambda f, o: convert(csv(f), o, without=["x99"]), ValueError, "x99"),
     (lambda f, o: convert(npy(f), o), ValueError, "format"),
@@ -92,11 +86,6 @@ WRONG = [
     (lambda f, o: convert(write(f / "t.csv", "a,b,y\n1,2,\n3,3,4\n"), o), ValueError, "1 sample without a target"),
     (lambda f, o: convert(write(f / "t.csv", "a,b,y\n1,2,3\n3,3,4,5\n"), o), ValueError, "line 3 has 4 fields"),
     (lambda f, o: convert(write(f / "t.csv", "a,b,y\n,2,3\n"), o, drop=True), ValueError, "leave out all rows"),
-    (
-        lambda f, o: convert(write(f / "t.csv", "a,b,y\n,2,3\n"), o, impute="mean"),
-        ValueError,
-        "'a' has no value at all",
-    ),
     (lambda f, o: convert(write(f / "t.csv", "a,b\n"), o), ValueError, "no rows"),
     (lambda f, o: convert(write(f / "t.csv", "y\n1\n2\n"), o), ValueError, "0 features"),
     (lambda f, o: convert(write(f / "t.svm", "1 1:2\nhello\n"), o), ValueError, "is not a LIBSVM file"),

@@ -11,7 +11,6 @@ from scipy import sparse
 
 import ascd
 from ascd._core.checks import check_places
-from ascd.io import read_table
 from ascd.matrix import costs
 from ascd.results import Status
 
@@ -301,13 +300,6 @@ def test_problems_fits_and_predictions_refuse_them(A, words, limit, monkeypatch)
         with pytest.raises(ValueError, match=r"[AX] must have (row|column|offsets)") as caught:
             way()
         assert words.format("AX"[number > 1]) in str(caught.value)
-
-
-def test_files_with_such_are_named(tmp_path):
-    A = broken("csr")
-    np.savez(tmp_path / "X.npz", data=A.data, indices=A.indices, indptr=A.indptr, shape=A.shape, format=b"csr", y=Y)
-    with pytest.raises(ValueError, match=r"X\.npz is damaged, .*indices\[5\] is -4"):
-        read_table(tmp_path / "X.npz")
 
 
 def test_matrices_that_are_in_order_pass():

@@ -15,13 +15,10 @@ from ascd.io.tables import counted
 
 #: Packages that ``ascd info`` lists besides the required ones.
 OPTIONAL = ("click", "rich", "matplotlib", "pandas", "pyarrow", "celer", "skglm")
-IMPUTE = options.of_columns(
-    "--impute", type=click.Choice(["mean", "zero"]), help="Fill missing values of a CSV file with this."
-)
 
 
 @click.command(cls=options.GroupedCommand)
-@options.data_options(*options.FILE, options.TARGET, options.WITHOUT, options.DROP, IMPUTE)
+@options.data_options(*options.FILE, options.TARGET, options.WITHOUT, options.DROP)
 @click.argument("out", type=click.Path(path_type=Path))
 @options.option("--memory", "room", help="What converting may take, as in 500MB or 2GB.  [2GB]")
 @options.option("--float32", "is_single", is_flag=True, help="Write float32: half the size, seven digits.")
@@ -32,21 +29,20 @@ def convert(source: options.DataOptions, out: Path, room: str | None, is_single:
 
     Fits then read OUT chunk by chunk, and only the columns they need: ascd fit OUT --memory 2GB.
     """
-    from ascd.io import converting
-    from ascd.io.reading import guess_format
+    from ascd.io import converting, reading
 
     options.check_folder(out)
     source._replace(memory=room).check()
     with options.as_usage():
-        converting.check_conversion(source.data, source.format or guess_format(source.data), out, force)
+        converting.check_conversion(source.data, source.format or reading.guess_format(source.data), out, force)
     choices = source.choices
-    notes: list[str] = []
     with working("converting"):
         made = converting.convert(
             source.data, out, target=source.target, without=choices.without, memory=room,
             dtype="float32" if is_single else "float64", dialect=source.dialect, drop=choices.drop,
-            impute=choices.impute, force=force, format=source.format, note=notes.append,
+            force=force, format=source.format,
         )  # fmt: skip
+    notes = [] if made.reader.is_sparse else [reading.detect(source.data, source.dialect)[0].words]
     for note in notes:
         say(f"{source.data.name}: {note}")
     rows, features = made.shape

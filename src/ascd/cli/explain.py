@@ -66,7 +66,7 @@ def page_beside(model_file: Path) -> Path:
 
 
 def examine(estimator: Any, fitted: Model, data: LabeledData, resamples: int) -> dict[str, list[Evidence]]:
-    """Fit the halves; return what is known of the features, by classes or targets ("" where there is one only)."""
+    """Fit the halves; return what is known of the features, by classes ("" where there is one only)."""
     from ascd.estimators._data import moments
 
     coefs = _resampled(estimator, data, resamples, bool(fitted.classes.size))
@@ -79,7 +79,7 @@ def examine(estimator: Any, fitted: Model, data: LabeledData, resamples: int) ->
 
 
 def explain(fitted: Model, found: dict[str, list[Evidence]], resamples: int, out: Path) -> dict[str, Any]:
-    """Print a table a class or target, write a page with plots beside the model; return the same for machines."""
+    """Print a table a class, write a page with plots beside the model; return the same for machines."""
     from ascd.reproduction.page import Drawing, Interval, TableSection, draw_intervals, write_page
 
     sections: list[Drawing | TableSection] = []
@@ -94,8 +94,7 @@ def explain(fitted: Model, found: dict[str, list[Evidence]], resamples: int, out
         sections.append(Drawing(f"features-{number}", f"Which features{of_row}", svg, conclusion))
         sections.append(TableSection(f"numbers-{number}", f"In numbers{of_row}", HEAD, cells, note=MEANING))
     where = fitted.header["data"]
-    target = ", ".join(where["target"]) if isinstance(where["target"], list) else where["target"] or "y"
-    lead = f"{where['samples']:,} samples, {where['features']:,} features, target {target}."
+    lead = f"{where['samples']:,} samples, {where['features']:,} features, target {where['target'] or 'y'}."
     title = f"{fitted.header['estimator']} on {where['file']}, explained"
     page = write_page(page_beside(out), title, sections, lead=[lead])
     say(f"wrote {page}")

@@ -33,14 +33,10 @@ MODELS = {
     "logistic": "LogisticRegression",
     "group-lasso": "GroupLasso",
     "sparse-group-lasso": "SparseGroupLasso",
-    "multi-task-lasso": "MultiTaskLasso",
-    "multi-task-elastic-net": "MultiTaskElasticNet",
     "svm": "LinearSVC",
 }
 CLASSIFIERS = ("logistic", "svm")
-#: Models that fit several targets at once.
-SEVERAL_TARGETS = ("multi-task-lasso", "multi-task-elastic-net")
-#: Coefficients of a table, and tables of a model with several classes or targets.
+#: Coefficients of a table, and tables of a model with several classes.
 MOST_SHOWN, MOST_TABLES = 10, 20
 of_model = partial(options.option, heading="The model")
 of_cv = partial(options.option, heading="Cross-validation")
@@ -49,7 +45,7 @@ of_explain = partial(options.option, heading="Explanation")
 
 
 @click.command(cls=options.GroupedCommand)
-@options.data_options(*options.FILE, options.MEMORY, options.TARGETS, *options.COLUMNS)
+@options.data_options(*options.FILE, options.MEMORY, options.TARGET, *options.COLUMNS)
 @of_model("--model", type=click.Choice(list(MODELS)), default="lasso", show_default=True)
 @of_model("--alpha", type=float, help="Strength of the penalty, as in scikit-learn.")
 @of_model("--l1-ratio", type=float, help="1 is the Lasso's penalty, 0 is ridge's.")
@@ -75,7 +71,7 @@ def fit(
 ) -> int:  # fmt: skip
     """Fit a model to a data file; write a model file and a summary with its certificate.
 
-    DATA is a LIBSVM, CSV, parquet or npz file; with --memory one that stays on its disk.  The exit code is 3 where the
+    DATA is a LIBSVM, CSV or parquet file; with --memory one that stays on its disk.  The exit code is 3 where the
     tolerance was not reached: the model is written, and the certificate says how far it can be from optimal.
     """
     from ascd.cli.explain import page_beside
@@ -92,14 +88,12 @@ def fit(
             raise FileNotFoundError(f"--groups: no such file: {groups}")
         given["groups"] = 1  # until the features are known
     with options.as_usage():
-        if model not in SEVERAL_TARGETS and isinstance(source.target, tuple):
-            raise one_target(model, len(source.target))
         estimator = make_estimator(model, cv, given)
         estimator._validate_params()
     data = read_data(source)
     if groups is not None:
         estimator.set_params(groups=groups_of(groups, data))
-    data = data._replace(y=checked_target(data, model))
+    check_target(data, model)
     if cv and cv > len(data.y):
         raise click.UsageError(f"--cv must be at most the number of samples, {len(data.y):,}; got {cv}")
     return _fit(data, source.data.name, estimator, model, resamples if explained else 0, out)
@@ -173,7 +167,7 @@ def _header(estimator: Any, label: str, data: LabeledData) -> dict[str, Any]:
 
 
 def _show_summary(fitted: Model, certificate: Any, model: str, score: float, seconds: tuple[float, float]) -> None:
-    """Print data, score, certificate, and the largest coefficients, a table a class or target."""
+    """Print data, score, certificate, and the largest coefficients, a table a class."""
     from ascd._core.timing import A_MOMENT
     from ascd.results import Status
 
@@ -202,7 +196,7 @@ def _show_summary(fitted: Model, certificate: Any, model: str, score: float, sec
         _show_largest(fitted, number)
     more = fitted.coef.shape[0] - MOST_TABLES
     if more > 0:
-        say(f"… and {more:,} more {'classes' if fitted.classes.size else 'targets'}")
+        say(f"… and {more:,} more classes")
 
 
 def score_text(score: float) -> str:
@@ -274,16 +268,9 @@ def cv_error(estimator: Any) -> dict[str, Any] | None:
     return {"name": name, "mean": float(found.mean()), "standard_error": error, "folds": int(found.size)}
 
 
-def one_target(model: str, count: int) -> ValueError:
-    """Return the error of several targets for a model of one."""
-    return ValueError(f"model {model!r} has one target; there are {count}: multi-task-lasso fits several")
-
-
-def checked_target(data: LabeledData, model: str) -> Any:
-    """Return the target as a model takes it; a ValueError for one that it cannot take."""
-    y = np.asarray(data.y)
-    if y.ndim == 2 and model not in SEVERAL_TARGETS:
-        raise one_target(model, y.shape[1])
+def check_target(data: LabeledData, model: str) -> None:
+    """Raise a ValueError for a target that the model cannot take."""
+    y = data.y
     if model not in CLASSIFIERS:
         check_numeric(data)
     elif y.dtype.kind == "f" and (y != np.round(y)).any():
@@ -291,7 +278,6 @@ def checked_target(data: LabeledData, model: str) -> Any:
             f"{data.target_words} has numbers such as {y[y != np.round(y)][0]:g}: is it a quantity? --model lasso fits "
             "one; classes are words or whole numbers"
         )
-    return y.reshape(len(y), -1) if model in SEVERAL_TARGETS else y
 
 
 def groups_of(text: str, data: LabeledData) -> Any:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-import numpy as np
 
 from ascd.cli.console import say
 from ascd.io import opening, reading, tables
@@ -62,9 +61,6 @@ FILE = (
     of_file("--na", multiple=True, help="A text that stands for a missing value; repeat for several."),
 )
 MEMORY = of_file("--memory", help="Read DATA chunk by chunk, with so much memory (2GB): Parquet, or from ascd convert.")
-TARGETS = of_columns(
-    "--target", multiple=True, help="The target's column; repeat for several.  [target, y or label, else the last]"
-)
 TARGET = of_columns("--target", help="The target's column of a table.  [target, y or label, else the last]")
 WITHOUT = of_columns("--without", multiple=True, help="A column to leave out; repeat for several.")
 DROP = of_columns("--drop", is_flag=True, help="Leave out rows in which a value is missing.")
@@ -75,15 +71,14 @@ COLUMNS = (
     DROP,
     of_columns("--impute", type=click.Choice(tables.FILLS), help=FILL_WORDS),
     of_columns("--levels", type=click.IntRange(1), default=MOST_LEVELS, show_default=True, help=LEVEL_WORDS),
-    of_columns("--dates", type=click.Choice(["days"]), help="Dates as numbers of days.  [as text]"),
 )
 
 
 class DataOptions(NamedTuple):
-    """The data file, and what the options say about reading it; the target is a name, or a tuple of several."""
+    """The data file, and what the options say about reading it."""
 
     data: Path
-    target: Any
+    target: str | None
     format: str | None
     dialect: reading.Dialect
     choices: tables.Choices
@@ -119,14 +114,11 @@ def data_options(*options: Decorator) -> Decorator:
                 found = {name: given.pop(name) for name in names if name in given}
                 return {name: value for name, value in found.items() if value is not None}
 
-            target = given.pop("target")
-            if isinstance(target, tuple):  # an option that can be repeated
-                target = target[0] if len(target) == 1 else target or None
             dialect = reading.Dialect(**taken(reading.Dialect._fields))
             choices = tables.Choices(**taken(tables.Choices._fields))
             dialect = dialect._replace(sep=SEPARATORS.get(dialect.sep or "", dialect.sep))
-            others = given.pop("data"), target, given.pop("format"), dialect, choices, given.pop("memory", None)
-            return command(source=DataOptions(*others), **given)
+            file = given.pop("data"), given.pop("target"), given.pop("format")
+            return command(source=DataOptions(*file, dialect, choices, given.pop("memory", None)), **given)
 
         made: Any = bundled
         for one in reversed(options):
@@ -143,15 +135,15 @@ def read_data(source: DataOptions) -> tables.LabeledData:
     data = reading.read_table(source.data, source.target, source.format, source.dialect, source.choices)
     tables.check_complete(data, source.data.name, "--drop leaves out their rows, --impute mean fills them")
     tables.check_target(data, source.data.name, "--drop leaves them out")
-    return data._replace(notes=(*data.notes, *_copies_of_target(data)))
+    return data
 
 
 def _open(source: DataOptions) -> tables.LabeledData:
     """Open data that are read chunk by chunk, and read their target."""
+    import pandas
+
     if source.choices.drop or source.choices.impute:
-        raise click.UsageError("--drop and --impute need the data in memory; ascd convert has them, too")
-    if isinstance(source.target, tuple):
-        raise click.UsageError("several targets need the data in memory: leave out --memory")
+        raise click.UsageError("--drop and --impute need the data in memory; ascd convert has --drop")
     without, target, files = source.choices.without, source.target, opening.parquet_files(source.data)
     if files:
         first = opening.open_parquet(files[0])
@@ -163,19 +155,10 @@ def _open(source: DataOptions) -> tables.LabeledData:
     note = f"{data.size / 1e6:,.1f} MB, read chunk by chunk"
     is_sparse = opening.is_sparse_folder(source.data)
     recipe = tables.Recipe(written={"first": data.reader.first}) if is_sparse else tables.Recipe()
-    found = tables.LabeledData(data, tables.as_target(data.y), data.feature_names, target, (note,), recipe)
+    y = tables.target_values(pandas.Series(data.y))
+    found = tables.LabeledData(data, y, data.feature_names, target, (note,), recipe)
     tables.check_target(found, source.data.name, "leave them out of the file")
     return found
-
-
-def _copies_of_target(data: tables.LabeledData) -> list[str]:
-    """Return a warning where a column of numbers equals the target: the fit would use the target to predict itself."""
-    if data.frame is None or np.ndim(data.y) != 1 or data.y.dtype.kind not in "fiub" or len(data.y) < 2:
-        return []
-    numbers = data.frame.select_dtypes("number")
-    first = numbers.columns[numbers.iloc[0].to_numpy() == data.y[0]]
-    same = [name for name in first if np.array_equal(numbers[name].to_numpy(), data.y)]
-    return [f"WARNING: column {name!r} equals the target; --without {name!r} leaves it out" for name in same[:1]]
 
 
 def report_reading(data: tables.LabeledData, label: str) -> None:

@@ -23,10 +23,7 @@ USUAL = re.compile("^separator (','|none), header$|^text column|^column|filled a
 
 @click.command(cls=options.GroupedCommand)
 @click.argument("model_file", type=options.EXISTING)
-@options.data_options(
-    *options.FILE,
-    options.of_columns("--target", multiple=True, help="A column to leave out, and to score by; repeat for several."),
-)
+@options.data_options(*options.FILE, options.of_columns("--target", help="A column to leave out, and to score by."))
 @options.option("--probabilities", is_flag=True, help="Probabilities of the classes instead (logistic regression).")
 @options.file_options(None, "A CSV file; printed by default.")
 @common
@@ -49,9 +46,7 @@ def predict(model_file: Path, source: options.DataOptions, probabilities: bool, 
     score = None if data.y is None else score_of(model, model.predict(data), np.asarray(data.y))
     if score is not None and not output().json:
         click.echo(f"{score[0]} {score_text(score[1])}", err=True)
-    several = predicted.ndim == 2 and not probabilities
-    head = model.target_names() if several else ["prediction"]
-    head = [f"P({label})" for label in model.classes] if probabilities else head
+    head = [f"P({label})" for label in model.classes] if probabilities else ["prediction"]
     is_class = model.classes.size and not probabilities
     shown = np.array([word_of(label) for label in predicted], dtype=object) if is_class else predicted
     frame = pandas.DataFrame(shown.reshape(len(predicted), -1), columns=head)
@@ -67,11 +62,10 @@ def predict(model_file: Path, source: options.DataOptions, probabilities: bool, 
 def _data_for(model: Model, source: options.DataOptions) -> LabeledData:
     """Return the model's features, and the target where it is there: the one given, else the model's own."""
     recipe, given, own = model.recipe, source.target, model.header["data"]["target"]
-    if isinstance(given, str) and own in recipe.levels:
+    if given is not None and own in recipe.levels:
         recipe = recipe._replace(levels={**recipe.levels, given: model.classes.tolist()})
     data = read_table(source.data, given or own, source.format, source.dialect, recipe=recipe)
-    called = given if given is None or isinstance(given, str) else list(given)
-    if called is not None and data.target not in (called, column_name(called, False)):
+    if given is not None and data.target not in (given, column_name(given, False)):
         raise click.UsageError(f"{source.data.name} has no column {given!r} to score by")
     for note in data.notes:
         if "not seen" in note or not (USUAL.search(note) or output().json):
@@ -90,11 +84,9 @@ def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float] | None:
         return None
     if model.classes.size:
         return "accuracy", float(np.mean([_label(a) == _label(b) for a, b in zip(predicted, y, strict=True)]))
-    if predicted.shape != y.shape:
-        raise ValueError(f"the model has {predicted[0].size} targets; {y[0].size} were given to score by")
-    if not np.all(np.ptp(y, axis=0) > 0.0):  # one row, or a constant: there is nothing to explain
+    if np.ptp(y) == 0.0:  # one row, or a constant: there is nothing to explain
         return None
-    return "R²", float(r2_score(y, predicted))  # of several targets the mean
+    return "R²", float(r2_score(y, predicted))
 
 
 def _label(value: Any) -> str:

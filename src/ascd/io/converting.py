@@ -1,7 +1,7 @@
 """CSV files as Parquet and LIBSVM files as folders of .npy files, which are then read chunk by chunk.
 
 The file is read by portions of rows, each as large as a share of the memory (parsing takes several times as much).  A
-CSV portion becomes a row group of the Parquet file, a LIBSVM portion a group of the folder (``readers``).  The target
+CSV portion becomes a row group of the Parquet file, a LIBSVM portion a group of the folder (``opening``).  The target
 of a CSV file is read first, as a whole: pandas takes the type of a column from each portion alone, and 07 would become
 7 in a portion of a target of words that holds numbers only.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 import io
 import json
 import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from ascd.io.writing import DRAFT, whole_file
 
 #: Share of the memory that a portion takes.
 PORTION = 1.0 / 16.0
-WAY = "--drop leaves out such rows, --impute mean fills features"
+WAY = "--drop leaves out such rows"
 
 
 class Plan(NamedTuple):
@@ -31,15 +30,16 @@ class Plan(NamedTuple):
 
     source: Path
     target: str | None
+    without: tuple[str, ...]
     memory: float
     dtype: Any
-    choices: tables.Choices
+    drop: bool
 
 
 def convert(
     source: Any, out: Any, *, target: str | None = None, without: Any = (), memory: Any = None,
-    dtype: Any = np.float64, dialect: reading.Dialect = reading.DETECT, drop: bool = False, impute: str = "",
-    force: bool = False, format: str | None = None, note: Callable[[str], Any] | None = None,
+    dtype: Any = np.float64, dialect: reading.Dialect = reading.DETECT, drop: bool = False, force: bool = False,
+    format: str | None = None,
 ) -> opening.OnDisk:  # fmt: skip
     """Turn a CSV file into a Parquet file, or a LIBSVM file into a folder, for ``open_data``.
 
@@ -53,10 +53,8 @@ def convert(
     dtype : {float64, float32} of the numbers written
     dialect : how a CSV file is written; what is None is found from the file
     drop : leave out rows in which a value is missing
-    impute : {"", "mean", "zero"}, what fills missing values of features of a CSV file
     force : replace what an earlier conversion wrote
     format : {"csv", "libsvm"}; by default from the file's name
-    note : called with what was found about a CSV file
 
     Examples
     --------
@@ -69,22 +67,20 @@ def convert(
     >>> data, data.feature_names, data.y
     (OnDisk(2 x 2, 0.0 MB), ['age', 'size'], array([3, 6]))
     """
-    source, out = Path(source), Path(out)
+    source, out, number = Path(source), Path(out), np.dtype(dtype)
     if not source.is_file():
         raise reading.absent(source)
-    kind, number = format or reading.guess_format(source), np.dtype(dtype)
+    kind = format or reading.guess_format(source)
     if number not in (np.float64, np.float32):
         raise ValueError(f"dtype must be float64 or float32; got {dtype!r}")
-    if impute not in ("", "mean", "zero"):
-        raise ValueError(f"impute must be '', 'mean' or 'zero', which need no sorted column; got {impute!r}")
     check_conversion(source, kind, out, force)
-    plan = Plan(source, target, opening.as_bytes(memory), number, tables.Choices(tuple(without), drop, impute))
+    plan = Plan(source, target, tuple(without), opening.as_bytes(memory), number, drop)
     try:
         with np.errstate(over="raise"):
             if kind == "libsvm":
                 _write_folder(plan, out)
             else:
-                _write_parquet(plan, out, dialect, note)
+                _write_parquet(plan, out, dialect)
     except FloatingPointError as error:
         raise ValueError(f"{source} holds numbers too large for float32: leave out --float32 (dtype)") from error
     except OSError as error:
@@ -110,30 +106,7 @@ def check_conversion(source: Path, kind: str, out: Path, force: bool) -> None:
         raise FileExistsError(f"{out} is nothing that `ascd convert` wrote; name another place")
 
 
-class CsvFile(NamedTuple):
-    """A CSV file whose columns have been looked at; the target of ``recipe`` is words if it has levels."""
-
-    path: Path
-    written: tuple[reading.Dialect, list[str] | None]
-    target: str
-    recipe: tables.Recipe
-
-    def portions(self, rows: int) -> Iterator[tuple[str, tables.LabeledData]]:
-        """Yield the features as numbers and the target, so many rows at a time, with words for where they are."""
-        start, (dialect, _) = 0, self.written
-        words, chosen = list(self.recipe.levels), [*(self.recipe.features or ()), self.target]
-        with (
-            reading.parsing(self.path, dialect),
-            reading.read_csv(self.path, *self.written, words, chunksize=rows) as frames,
-        ):
-            for frame in frames:
-                where = self.path.name if not start else f"{self.path.name}, rows from {start + 1:,} on"
-                frame, decimal = frame[chosen].reset_index(drop=True), dialect.decimal or "."
-                yield where, tables.label(frame, where, self.target, reading.AS_IT_IS, self.recipe, decimal)
-                start += len(frame)
-
-
-def _write_parquet(plan: Plan, out: Path, given: reading.Dialect, note: Callable[[str], Any] | None) -> None:
+def _write_parquet(plan: Plan, out: Path, given: reading.Dialect) -> None:
     """Write the portions of a CSV file as row groups of a Parquet file."""
     try:
         import pyarrow
@@ -141,28 +114,32 @@ def _write_parquet(plan: Plan, out: Path, given: reading.Dialect, note: Callable
     except ImportError as error:
         raise ImportError("converting CSV files needs pyarrow: pip install ascd[parquet]") from error
     path, written = plan.source, reading.detect(plan.source, given)
-    dialect, _ = written
+    dialect, decimal = written[0], written[0].decimal or "."
     columns = [str(name) for name in reading.read_csv(path, *written, nrows=0).columns]
-    tables.check_names(plan.choices.without, "column", columns)
-    names = [name for name in columns if name not in plan.choices.without]
+    tables.check_names(plan.without, "column", columns)
+    names = [name for name in columns if name not in plan.without and not tables.is_nameless(name)]
     target = tables.find_target(names, reading.column_name(plan.target, dialect.header))
     features = [name for name in names if name != target]
     reading.check_width((0, len(features)), path, dialect)
-    alone = reading.read_csv(path, *written, usecols=[target])
-    y = tables.target_values(alone, target, decimal=dialect.decimal or ".")
+    y = tables.target_values(reading.read_csv(path, *written, usecols=[target])[target], decimal=decimal)
+    has_words = y.dtype.kind == "O"
     is_whole = y.dtype.kind in "iu" or (y.dtype.kind == "f" and np.isfinite(y).all() and (y == np.round(y)).all())
-    kind = pyarrow.string() if y.dtype.kind == "O" else pyarrow.int64() if is_whole else pyarrow.float64()
-    recipe = tables.Recipe(levels={target: []} if y.dtype.kind == "O" else {}, features=features)
-    file, rows = CsvFile(path, written, target, recipe), max(1, int(PORTION * plan.memory / (8.0 * len(columns))))
-    if plan.choices.impute:
-        fills = _fills(plan.choices.impute, features, file.portions(rows))
-        file = file._replace(recipe=recipe._replace(fills=fills))
+    kind = pyarrow.string() if has_words else pyarrow.int64() if is_whole else pyarrow.float64()
+    recipe = tables.Recipe(levels={target: []} if has_words else {}, features=features)
     fields = [*((name, pyarrow.from_numpy_dtype(plan.dtype)) for name in features), (target, kind)]
-    schema, count = pyarrow.schema(fields, metadata={opening.TARGET_KEY: target.encode()}), 0
-    plain = {"compression": "NONE", "use_dictionary": False}
-    with whole_file(out) as draft, ParquetWriter(draft, schema, **plain) as writer:
-        for where, data in file.portions(rows):
-            if not (plan.choices.drop or plan.choices.impute):
+    schema, count, start = pyarrow.schema(fields, metadata={opening.TARGET_KEY: target.encode()}), 0, 0
+    rows = max(1, int(PORTION * plan.memory / (8.0 * len(columns))))
+    with (
+        whole_file(out) as draft,
+        ParquetWriter(draft, schema, compression="NONE", use_dictionary=False) as writer,
+        reading.parsing(path, dialect),
+        reading.read_csv(path, *written, list(recipe.levels), chunksize=rows) as frames,
+    ):
+        for frame in frames:
+            where = path.name if not start else f"{path.name}, rows from {start + 1:,} on"
+            start += len(frame)
+            data = tables.label(frame.reset_index(drop=True), where, target, reading.AS_IT_IS, recipe, decimal)
+            if not plan.drop:
                 tables.check_complete(data, where, WAY)
                 tables.check_target(data, where, WAY)
             kept = tables.has_target(data.y) & ~data.missing().any(axis=1)
@@ -171,28 +148,10 @@ def _write_parquet(plan: Plan, out: Path, given: reading.Dialect, note: Callable
             count += int(kept.sum())
         if not count:
             raise ValueError(f"--drop would leave out all rows of {path}")
-    if note is not None:
-        note(dialect.words)
-
-
-def _fills(impute: str, features: list[str], portions: Iterator[tuple[str, tables.LabeledData]]) -> dict[str, float]:
-    """Return what fills missing values: zeros, or the means of the columns, from a pass of their own."""
-    if impute == "zero":
-        return dict.fromkeys(features, 0.0)
-    sums, counts = np.zeros(len(features)), np.zeros(len(features))
-    for _, data in portions:
-        known = ~data.missing()
-        sums += np.where(known, data.frame.to_numpy(), 0.0).sum(axis=0)
-        counts += known.sum(axis=0)
-    if not counts.all():
-        raise ValueError(f"column {features[int(np.argmin(counts))]!r} has no value at all: leave it out (--without)")
-    return dict(zip(features, (sums / counts).tolist(), strict=True))
 
 
 def _write_folder(plan: Plan, folder: Path) -> None:
     """Write a LIBSVM file as row groups; the folder replaces an earlier one when all is written."""
-    if plan.choices.impute:
-        raise ValueError("missing values of a sparse file cannot be filled (impute); drop leaves out their rows")
     with tempfile.TemporaryDirectory(prefix=DRAFT, dir=folder.absolute().parent) as name:
         made = Path(name) / "new"
         made.mkdir()
@@ -234,12 +193,8 @@ def _write_groups(plan: Plan, folder: Path) -> dict[str, Any]:
 def _finite_rows(X: Any, y: Array, plan: Plan, before: int) -> tuple[Any, Array]:
     """Return the rows whose entries and labels are finite; an error unless others may be left out."""
     bad = np.unique(np.concatenate([X.tocoo().row[~np.isfinite(X.data)], np.flatnonzero(~np.isfinite(y))]))
-    if not bad.size:
-        return X, y
-    if not plan.choices.drop:
-        raise ValueError(
-            f"{plan.source.name}: row {before + bad[0] + 1} has a value or a label that is not finite; --drop "
-            "leaves out such rows"
-        )
+    if bad.size and not plan.drop:
+        row = before + bad[0] + 1
+        raise ValueError(f"{plan.source.name}: row {row} has a value or a label that is not finite: {WAY}")
     kept = np.setdiff1d(np.arange(len(y)), bad)
     return X[kept], y[kept]

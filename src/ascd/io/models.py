@@ -7,17 +7,19 @@ loaded model predicts by itself, from arrays and from frames.
 from __future__ import annotations
 
 import json
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.io.reading import DAMAGED_ARCHIVE, absent
+from ascd.io.reading import absent
 from ascd.io.tables import Choices, LabeledData, Recipe, check_complete, is_number, label, predictor
 from ascd.io.writing import whole_file
 
-VERSION = 2
+VERSION = 3
 UNFILLED = "a model that was fitted with --impute fills them"
 
 
@@ -58,16 +60,8 @@ class Model(NamedTuple):
         return [str(name) for name in self.names] or [f"feature {j}" for j in range(self.coef.shape[1])]
 
     def row_title(self, number: int) -> str:
-        """Return what a row of the coefficients is for: a class, one of several targets, or "" for the only one."""
-        if self.classes.size:
-            return f"class {self.classes[number if self.coef.shape[0] > 1 else -1]}"
-        return f"target {self.target_names()[number]}" if self.coef.shape[0] > 1 else ""
-
-    def target_names(self) -> list[str]:
-        """Return names of the targets, or numbers where there are none."""
-        known = self.header["data"].get("target")
-        several = isinstance(known, list) and len(known) == self.coef.shape[0]
-        return [str(name) for name in (known if several else range(self.coef.shape[0]))]
+        """Return which class a row of the coefficients is for; "" for a regression."""
+        return f"class {self.classes[number if len(self.coef) > 1 else -1]}" if self.classes.size else ""
 
     def decision(self, X: Any) -> Array:
         """Return X·coefᵀ + intercept, of shape (n_samples, n_outputs); X is a DataFrame, array or sparse matrix."""
@@ -81,7 +75,7 @@ class Model(NamedTuple):
         return np.asarray(X @ self.coef.T) + self.intercept
 
     def predict(self, X: Any) -> Array:
-        """Return values (a column a target, where there are several), or classes.
+        """Return values, or classes.
 
         Columns of a DataFrame are matched by their names; words and missing values are treated as in the fit.
         """
@@ -89,8 +83,6 @@ class Model(NamedTuple):
         if self.classes.size:
             chosen = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
             return np.asarray(self.classes[chosen])
-        if scores.shape[1] > 1:
-            return scores
         link = np.exp if self.header["estimator"] == "PoissonRegressor" else np.asarray
         return np.asarray(link(scores[:, 0]))
 
@@ -155,7 +147,7 @@ def load(path: Any) -> Model:
             header = json.loads(str(stored["header"]))
             arrays = [stored[name] for name in Model._fields[1:]]
             known = header.get("format"), header.get("version")
-    except (KeyError, TypeError, ValueError, AttributeError, *DAMAGED_ARCHIVE):
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error):
         # numpy's own words advise to unpickle the file, which would run whatever it holds
         raise ValueError(f"{path} is not a model file of `ascd fit`") from None
     if known != ("ascd model", VERSION):

@@ -1,10 +1,9 @@
-"""Tables from files of four formats.
+"""Tables from files of three formats.
 
 ==============  ==================================================================================================
 LIBSVM          ``label index:value …`` a line (.svm, .libsvm, .txt, also .gz, .bz2), read sparse
 CSV             a column a feature (.csv, .tsv, also .gz, .bz2, .xz); the target is the column ``target``
 parquet         the same (.parquet; needs ``pyarrow``)
-npz             ``scipy.sparse.save_npz`` with an array ``y`` added, or arrays ``X`` and ``y``
 ==============  ==================================================================================================
 
 CSV files get a short look at the first lines for what options do not say, then pandas reads.  The separator is the one
@@ -23,29 +22,22 @@ import io
 import lzma
 import re
 import warnings
-import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ascd._core.checks import check_places, unknown_name
+from ascd._core.checks import unknown_name
 from ascd.io import tables
 
 FORMATS = {
     "libsvm": (".svm", ".libsvm", ".svmlight", ".txt", ".t", ".gz", ".bz2"),
     "csv": tuple(f"{name}{packed}" for packed in ("", ".gz", ".bz2", ".xz") for name in (".csv", ".tsv")),
     "parquet": (".parquet", ".pq"),
-    "npz": (".npz",),
 }
 #: Memory that reading may take where nothing is said, in bytes.
 DEFAULT_MEMORY = 2 << 30
-#: What a damaged archive of arrays raises, by where the damage lies (RuntimeError: it seems to be encrypted).
-DAMAGED_ARCHIVE = (EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 #: Lines that are looked at.
 LINES = 50
 WHITESPACE = r"\s+"
@@ -76,7 +68,7 @@ DETECT, AS_IT_IS = Dialect(), tables.Choices()
 
 
 def read_table(
-    path: Any, target: Any = None, format: str | None = None, dialect: Dialect = DETECT,
+    path: Any, target: str | None = None, format: str | None = None, dialect: Dialect = DETECT,
     choices: tables.Choices = AS_IT_IS, recipe: tables.Recipe | None = None,
 ) -> tables.LabeledData:  # fmt: skip
     """Read a data file.
@@ -84,11 +76,10 @@ def read_table(
     Parameters
     ----------
     path : the file
-    target : column of a CSV or parquet file that holds the target; "target", "y" or "label", else the last, by default.
-        A list of columns: several targets, the columns of y
-    format : {"libsvm", "csv", "parquet", "npz"}; by default from the file's name
+    target : column of a CSV or parquet file that holds the target; "target", "y" or "label", else the last, by default
+    format : {"libsvm", "csv", "parquet"}; by default from the file's name
     dialect : how a CSV file is written; what is None is found from the file
-    choices : columns to leave out, what to do with missing values, text columns and dates
+    choices : columns to leave out, what to do with missing values and text columns
     recipe : of the data that a model was fitted to, to treat these in the same way; they may lack the target
 
     Examples
@@ -105,33 +96,16 @@ def read_table(
     path = Path(path)
     if not path.is_file():
         raise absent(path)
-    kind, fills = format or guess_format(path), recipe.fills if recipe else {}
-    if kind not in FORMATS:
-        raise unknown_name(kind, "format", FORMATS)
+    kind = format or guess_format(path)
     if kind == "csv":
         return _read_csv_table(path, target, dialect, choices, recipe)
     if kind == "parquet":
         return tables.label(_read_parquet(path), path.name, target, choices, recipe)
+    if kind != "libsvm":
+        raise unknown_name(kind, "format", FORMATS)
     if recipe is None and (target is not None or choices.without):
-        raise tables.ColumnError(f"columns of {kind} files have no names ({path}): leave out target and without")
-    if kind == "libsvm":
-        return tables.fill(_read_libsvm(path, recipe), choices, fills)
-    return tables.fill(_read_npz(path, recipe is not None), choices, fills)
-
-
-def _read_csv_table(
-    path: Path, target: Any, given: Dialect, choices: tables.Choices, recipe: tables.Recipe | None
-) -> tables.LabeledData:  # fmt: skip
-    """Return the data of a CSV file, written and encoded as a model's recipe says where options do not."""
-    known = recipe.written if recipe else {}
-    model = Dialect(known.get("sep"), known.get("decimal"), known.get("header"), na=tuple(known.get("na", ())))
-    found, names = detect(path, given, model)
-    frame = read_csv(path, found, names, list(recipe.levels) if recipe else ())
-    target = column_name(target, found.header)
-    data = tables.label(frame, path.name, target, choices, recipe, found.decimal or ".")
-    check_width(data.X.shape, path, found)
-    written = {name: getattr(found, name) for name in ("sep", "decimal", "header", "na")}
-    return data._replace(notes=(found.words, *data.notes), recipe=data.recipe._replace(written=written))
+        raise tables.ColumnError(f"columns of LIBSVM files have no names ({path}): leave out target and without")
+    return tables.fill(_read_libsvm(path, recipe), choices, {})
 
 
 def guess_format(path: Any) -> str:
@@ -144,7 +118,7 @@ def guess_format(path: Any) -> str:
     ('libsvm', 'csv')
     """
     name = Path(path).name.lower()
-    for kind in ("csv", "parquet", "npz", "libsvm"):
+    for kind in ("csv", "parquet", "libsvm"):
         if name.endswith(FORMATS[kind]) and ".tar." not in name:
             return kind
     raise ValueError(
@@ -158,20 +132,9 @@ def absent(path: Path) -> FileNotFoundError:
     return FileNotFoundError(f"no such file: {path}" if not path.exists() else f"not a file: {path}")
 
 
-def column_name(given: Any, has_header: bool | None) -> Any:
-    """Return the name of a column, or of several; without a header it may be given as its number."""
-    if isinstance(given, list | tuple):
-        return [column_name(one, has_header) for one in given]
-    return f"column {given}" if has_header is False and isinstance(given, str) and given.isdigit() else given
-
-
-def check_width(shape: tuple[int, int], path: Path, dialect: Dialect) -> None:
-    """Raise a ValueError where one column leaves no features: the separator must be another one."""
-    if not shape[1]:
-        raise ValueError(
-            f"{path.name} has {tables.counted(shape[0], 'sample')} and 0 features: with the separator "
-            f"{separator_name(dialect.sep)} its lines are one column, the target; name the separator with --sep"
-        )
+def unpacked(path: Path) -> Any:
+    """Open a file for reading bytes, decompressed as its ending says."""
+    return OPENERS.get(path.suffix.lower(), open)(path, "rb")
 
 
 def _read_parquet(path: Path) -> Any:
@@ -183,6 +146,9 @@ def _read_parquet(path: Path) -> Any:
         raise ImportError("reading parquet files needs pyarrow: pip install ascd[parquet]") from error
     except (ValueError, OSError) as error:  # pyarrow's errors are among them
         raise ValueError(f"{path} is not a parquet file: {error}") from error
+
+
+# ---- LIBSVM files
 
 
 def _read_libsvm(path: Path, recipe: tables.Recipe | None) -> tables.LabeledData:
@@ -213,8 +179,7 @@ def parse_libsvm(file: Any, path: Path, memory: float) -> tuple[Any, Any]:
         X, y = load_svmlight_file(file, zero_based=True)
     except (ValueError, IndexError, OverflowError) as error:
         raise ValueError(
-            f"{path} is not a LIBSVM file, as its name or --format says: {error}; --format names another: csv, "
-            "parquet, npz"
+            f"{path} is not a LIBSVM file, as its name or --format says: {error}; --format names another: csv, parquet"
         ) from error
     needed = 8.0 * (X.shape[1] + 1.0)
     if needed > memory:
@@ -226,37 +191,36 @@ def parse_libsvm(file: Any, path: Path, memory: float) -> tuple[Any, Any]:
     return X, y
 
 
-def _read_npz(path: Path, target_optional: bool) -> tables.LabeledData:
-    """Return X (an array, or what scipy.sparse.save_npz wrote) and y of an npz file."""
-    from scipy.sparse import load_npz
-
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            there = sorted(arrays.files)
-            y, X = (arrays[name] if name in there else None for name in ("y", "X"))
-        if X is None and {"data", "shape", "format"} <= set(there):
-            X = load_npz(path)
-            check_places(X)
-            X = X.tocsc()
-    except (ValueError, KeyError, TypeError, AttributeError, *DAMAGED_ARCHIVE) as error:
-        why = "it holds Python objects" if "pickle" in str(error) else str(error)  # NumPy advises to unpickle them
-        raise ValueError(f"{path} is damaged, or is not an npz file of numbers and text: {why}") from None
-    if X is None or (y is None and not target_optional):
-        raise ValueError(f"{path} must hold X (an array, or what scipy.sparse.save_npz wrote) and y; it has {there}")
-    if X.ndim != 2 or X.dtype.kind not in "fiub":
-        raise ValueError(f"{path}: X must be a table of numbers, rows by features; it has shape {X.shape} of {X.dtype}")
-    if y is not None and (y.ndim not in (1, 2) or len(y) != X.shape[0]):
-        raise ValueError(f"{path}: y must have one entry a row of X, {X.shape[0]}; it has shape {y.shape}")
-    y = None if y is None else tables.as_target(y[:, 0] if y.shape[1:] == (1,) else y)
-    if hasattr(X, "tocsc"):
-        return tables.LabeledData(X, y, None)
-    import pandas
-
-    frame = pandas.DataFrame(X, columns=[f"feature {j}" for j in range(X.shape[1])])
-    return tables.LabeledData(X, y, None, frame=frame)
-
-
 # ---- CSV files
+
+
+def _read_csv_table(
+    path: Path, target: str | None, given: Dialect, choices: tables.Choices, recipe: tables.Recipe | None
+) -> tables.LabeledData:
+    """Return the data of a CSV file, written and encoded as a model's recipe says where options do not."""
+    known = recipe.written if recipe else {}
+    model = Dialect(known.get("sep"), known.get("decimal"), known.get("header"), na=tuple(known.get("na", ())))
+    found, names = detect(path, given, model)
+    frame = read_csv(path, found, names, list(recipe.levels) if recipe else ())
+    target = column_name(target, found.header)
+    data = tables.label(frame, path.name, target, choices, recipe, found.decimal or ".")
+    check_width(data.X.shape, path, found)
+    written = {name: getattr(found, name) for name in ("sep", "decimal", "header", "na")}
+    return data._replace(notes=(found.words, *data.notes), recipe=data.recipe._replace(written=written))
+
+
+def column_name(given: str | None, has_header: bool | None) -> str | None:
+    """Return the name of a column; without a header it may be given as its number."""
+    return f"column {given}" if has_header is False and given is not None and given.isdigit() else given
+
+
+def check_width(shape: tuple[int, int], path: Path, dialect: Dialect) -> None:
+    """Raise a ValueError where one column leaves no features: the separator must be another one."""
+    if not shape[1]:
+        raise ValueError(
+            f"{path.name} has {tables.counted(shape[0], 'sample')} and 0 features: with the separator "
+            f"{separator_name(dialect.sep)} its lines are one column, the target; name the separator with --sep"
+        )
 
 
 def detect(path: Path, given: Dialect, model: Dialect | None = None) -> tuple[Dialect, list[str] | None]:
@@ -300,6 +264,47 @@ def find_separator(lines: Sequence[str]) -> str | None:
         if len(widths := {line.count(sep) for line in plain[1:] or plain}) == 1 and widths != {0}:
             return sep
     return "," if any("," in line for line in plain) else None  # pandas names the line that is longer
+
+
+def _first_lines(path: Path, given: Dialect) -> list[str]:
+    """Return the first lines of a file, each with its end; it must be a text."""
+    try:
+        codecs.lookup(given.encoding or "utf-8")
+    except LookupError:
+        known = "utf-8, cp1252 and utf-16 are common"
+        raise ValueError(f"unknown encoding {given.encoding!r} (--encoding); {known}") from None
+    with parsing(path, given), io.TextIOWrapper(unpacked(path), given.encoding or "utf-8-sig") as file:
+        lines = list(islice(file, LINES))
+    if any("\0" in line for line in lines):
+        raise ValueError(f"{path.name} holds bytes that no text has: is it a CSV file? --encoding names its encoding")
+    if not any(map(str.strip, lines)):
+        raise ValueError(f"{path.name} is empty")
+    return lines
+
+
+def _decimal(rows: list[list[str]], file: str) -> str:
+    """Return the decimal mark that cells show; a point where none does."""
+    cells = [cell.strip() for row in rows for cell in row]
+    point, comma = (
+        next((cell for cell in cells if mark in cell and tables.is_number(cell, mark)), None) for mark in ".,"
+    )
+    if point and comma:
+        raise ValueError(
+            f"{file} has cells with decimal points ({point}) and with decimal commas ({comma}): name the mark of its "
+            "numbers with --decimal; cells with the other one are text"
+        )
+    return "," if comma else "."
+
+
+def _has_header(rows: list[list[str]], decimal: str, model: bool | None, file: str) -> bool:
+    """Return True unless the first line has numbers: about these a person decides, or the data of a ``model``."""
+    above = [cell for cell in rows[0] if tables.is_number(cell, decimal)]
+    if above and model is None:
+        raise ValueError(
+            f"the first line of {file} has numbers ({', '.join(above[:3])}) where a header has names: is it data, or "
+            "names that are numbers? --no-header reads it as data, --header as names"
+        )
+    return not above or bool(model)
 
 
 def read_csv(path: Path, dialect: Dialect, names: list[str] | None, words: Sequence[str] = (), **options: Any) -> Any:
@@ -357,49 +362,3 @@ def parsing(path: Path, dialect: Dialect) -> Iterator[None]:
             f"{path.name}: {where}: is the separator "
             f"{separator_name(dialect.sep or ',')} right (--sep), does a field lack its quotes, or the header a name?"
         ) from None
-
-
-def unpacked(path: Path) -> Any:
-    """Open a file for reading bytes, decompressed as its ending says."""
-    return OPENERS.get(path.suffix.lower(), open)(path, "rb")
-
-
-def _first_lines(path: Path, given: Dialect) -> list[str]:
-    """Return the first lines of a file, each with its end; it must be a text."""
-    try:
-        codecs.lookup(given.encoding or "utf-8")
-    except LookupError:
-        known = "utf-8, cp1252 and utf-16 are common"
-        raise ValueError(f"unknown encoding {given.encoding!r} (--encoding); {known}") from None
-    with parsing(path, given), io.TextIOWrapper(unpacked(path), given.encoding or "utf-8-sig") as file:
-        lines = list(islice(file, LINES))
-    if any("\0" in line for line in lines):
-        raise ValueError(f"{path.name} holds bytes that no text has: is it a CSV file? --encoding names its encoding")
-    if not any(map(str.strip, lines)):
-        raise ValueError(f"{path.name} is empty")
-    return lines
-
-
-def _decimal(rows: list[list[str]], file: str) -> str:
-    """Return the decimal mark that cells show; a point where none does."""
-    cells = [cell.strip() for row in rows for cell in row]
-    point, comma = (
-        next((cell for cell in cells if mark in cell and tables.is_number(cell, mark)), None) for mark in ".,"
-    )
-    if point and comma:
-        raise ValueError(
-            f"{file} has cells with decimal points ({point}) and with decimal commas ({comma}): name the mark of its "
-            "numbers with --decimal; cells with the other one are text"
-        )
-    return "," if comma else "."
-
-
-def _has_header(rows: list[list[str]], decimal: str, model: bool | None, file: str) -> bool:
-    """Return True unless the first line has numbers: about these a person decides, or the data of a ``model``."""
-    above = [cell for cell in rows[0] if tables.is_number(cell, decimal)]
-    if above and model is None:
-        raise ValueError(
-            f"the first line of {file} has numbers ({', '.join(above[:3])}) where a header has names: is it data, or "
-            "names that are numbers? --no-header reads it as data, --header as names"
-        )
-    return not above or bool(model)

@@ -1,8 +1,8 @@
 """A table of named columns as features and target.
 
 A column is numbers only where all its values are; otherwise every value stays the word that it was (07, TRUE).  Words
-become 0/1 columns, stored as one code a row (``ascd.Table``), dates may become days, missing values may be filled.
-What was done is kept as a ``Recipe``, so that a model treats the data that it predicts in the same way.
+become 0/1 columns, stored as one code a row (``ascd.Table``); missing values may be filled.  What was done is kept as a
+``Recipe``, so that a model treats the data that it predicts in the same way.
 """
 
 from __future__ import annotations
@@ -20,16 +20,12 @@ MISSING = frozenset(("", "?", "-", "--", ".", "na", "n/a", "nan", "null", "none"
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 #: Names by which a target is found.
 TARGETS = ("target", "y", "label")
-#: What fills missing numbers; a missing word becomes the most frequent one, with "zero" none.
-FILLS = ("mean", "median", "zero")
-#: A day, or a moment, in ISO 8601.
-DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
+#: What fills missing numbers; a missing word becomes the most frequent one.
+FILLS = ("mean", "median")
 #: Words in small letters that pandas reads as truths in a column of nothing else.
 TRUTHS = {"false": 0.0, "true": 1.0}
 #: Names that a message lists.
 SHOWN = 5
-#: The category of a value that is none of the levels; it has no 0/1 column.
-UNSEEN = "\0"
 #: What to do with a column that has no value at all, or of which only some rows have one.
 LEAVE_OUT = "--without {!r} leaves it out"
 
@@ -45,20 +41,18 @@ class Choices(NamedTuple):
     ----------
     without : columns to leave out
     drop : leave out the rows in which a value is missing
-    impute : {"", "mean", "median", "zero"}, what fills missing values of features
+    impute : {"", "mean", "median"}, what fills missing values of features
     levels : a text column with at most so many different values becomes 0/1 columns; 0: none does
-    dates : {"", "days"}, dates as text, or as numbers of days since 1970
     """
 
     without: tuple[str, ...] = ()
     drop: bool = False
     impute: str = ""
     levels: int = 0
-    dates: str = ""
 
 
 class Recipe(NamedTuple):
-    """What was done to the columns: fills of missing values, levels of text columns, columns of dates.
+    """What was done to the columns: fills of missing values, levels of text columns.
 
     ``written`` says how the file was written: fields of a CSV file's ``Dialect``; of a LIBSVM file the "first" index, 0
     or 1.  A model adds its features (None: they have no names) and their number.
@@ -66,7 +60,6 @@ class Recipe(NamedTuple):
 
     fills: dict[str, Any] = {}  # noqa: RUF012  never changed
     levels: dict[str, list[str]] = {}  # noqa: RUF012
-    dates: Sequence[str] = ()
     written: dict[str, Any] = {}  # noqa: RUF012
     features: Sequence[str] | None = None
     width: int = 0
@@ -83,17 +76,17 @@ class LabeledData(NamedTuple):
     Parameters
     ----------
     X : array, sparse matrix or ``ascd.Table`` of shape (n_samples, n_features)
-    y : target of shape (n_samples,) or (n_samples, n_targets); None where the file has none
+    y : target of shape (n_samples,); None where the file has none
     names : names of the features, or None
-    target : name of the target, or list of names
+    target : name of the target
     notes : what was found and done, in sentences
-    frame : DataFrame of numbers and categories that X was made of; None for sparse data and data on disk
+    frame : DataFrame of numbers and words that X was made of; None for sparse data and data on disk
     """
 
     X: Any
     y: Any
     names: list[str] | None
-    target: Any = None
+    target: str | None = None
     notes: tuple[str, ...] = ()
     recipe: Recipe = Recipe()
     frame: Any = None
@@ -104,13 +97,12 @@ class LabeledData(NamedTuple):
         if self.frame is None:
             return self._replace(X=self.X.tocsr()[chosen].tocsc(), y=y)
         frame = self.frame.iloc[chosen]
-        return self._replace(X=design_of(frame), y=y, frame=frame)
+        return self._replace(X=design_of(frame, self.recipe.levels), y=y, frame=frame)
 
     @property
     def target_words(self) -> str:
-        """The target, or several, in words: with its name where it has one."""
-        named = [self.target] if isinstance(self.target, str) else self.target or ()
-        return " ".join(["the target", ", ".join(map(repr, named))]).rstrip()
+        """The target in words: with its name where it has one."""
+        return f"the target {self.target!r}" if self.target else "the target"
 
     def missing(self) -> Array:
         """Return where features are missing or infinite: shape (n_samples, n_columns), or (n_samples, 1) if sparse."""
@@ -134,40 +126,7 @@ def counted(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
-def level_names(name: str, levels: Sequence[str]) -> list[str]:
-    """Return the names of the 0/1 columns: one a level; of two levels the second alone."""
-    return [f"{name}={level}" for level in _coded(levels)]
-
-
-def _coded(levels: Sequence[str]) -> Sequence[str]:
-    return levels[1:] if len(levels) == 2 else levels
-
-
-# ------------------------------------------------------------------------------------------------ values of columns
-
-
-def check_names(chosen: Sequence[str], role: str, names: Sequence[str]) -> None:
-    """Raise a ColumnError for a name that no column has, or that is given twice."""
-    for number, name in enumerate(chosen):
-        if name in chosen[:number]:
-            raise ColumnError(f"{role} {name!r} is named twice")
-        if name not in names:
-            raise ColumnError(str(unknown_name(name, role, names)))
-
-
-def find_target(names: Sequence[str], target: Any, optional: bool = False) -> Any:
-    """Return the target's name: the one given (or a list of them), else one of TARGETS, else the last column.
-
-    None where an ``optional`` target is not there.
-    """
-    if target is not None:
-        chosen = [target] if isinstance(target, str) else list(target)
-        missing = [name for name in chosen if name not in names]
-        check_names(chosen, "target", [*names, *missing] if optional else names)
-        return None if missing else target if isinstance(target, str) else chosen
-    spelled = (name for wanted in TARGETS for name in (wanted, wanted.upper(), wanted.title()))
-    found = next((name for name in spelled if name in names), None)
-    return found if found is not None or optional else names[-1]
+# ---- values of columns
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:
@@ -215,55 +174,53 @@ def numbers(column: Any, decimal: str = ".", truths: bool = True) -> Any:
     return found.reindex(text.index).to_numpy(dtype=float) if len(found) and found.notna().all() else None
 
 
-def days(column: Any) -> Any:
-    """Return dates as days since 1970-01-01 (nan: missing); None where a value is no date in ISO 8601."""
-    import pandas
-
-    if column.dtype.kind in "fiub":
-        return None
-    text = pandas.Series(words(column), dtype=object)
-    known = text.dropna()
-    if column.dtype.kind != "M" and not (len(known) and all(DATE.fullmatch(cell.strip()) for cell in known)):
-        return None
-    moments = pandas.to_datetime(text, format="ISO8601", utc=True)
-    return ((moments - pandas.Timestamp(0, tz="UTC")) / pandas.Timedelta(days=1)).to_numpy(dtype=float)
-
-
-def target_values(frame: Any, chosen: Any, are_words: bool = False, decimal: str = ".") -> Any:
-    """Return a target's values, numbers or words, or those of several as columns of numbers."""
-    if isinstance(chosen, str):
-        found = None if are_words else numbers(frame[chosen], decimal, truths=False)
-        return words(frame[chosen]) if found is None else found
-    columns = [numbers(frame[name], decimal) for name in chosen]
-    for name, values in zip(chosen, columns, strict=True):
-        if values is None:
-            first = words(frame[name])[0]
-            raise ValueError(f"target {name!r} must be numbers where there are several; its first is {first!r}")
-    return np.column_stack([values.astype(float) for values in columns])
-
-
-def as_target(y: Any) -> Any:
-    """Return a target that was stored as dates, bytes, decimals or objects as numbers or words."""
-    import pandas
-
-    return y if y.ndim > 1 or y.dtype.kind in "fiubUc" else target_values({"y": pandas.Series(y)}, "y")
+def target_values(column: Any, are_words: bool = False, decimal: str = ".") -> Any:
+    """Return a target's values: numbers, or words."""
+    found = None if are_words else numbers(column, decimal, truths=False)
+    return words(column) if found is None else found
 
 
 def has_target(y: Any) -> Array:
-    """Return which rows have a finite target, or all of several."""
-    y = np.asarray(y)
-    if y.dtype.kind == "f":
-        return np.asarray(np.isfinite(y).reshape(len(y), -1).all(axis=1))
+    """Return which samples have a target; an infinite one is none."""
+    if y.dtype.kind in "fiub":
+        return np.asarray(np.isfinite(y))
     return np.array([value is not None and value == value for value in y], dtype=bool)
 
 
-# ------------------------------------------------------------------------------------------------ features and target
+# ---- features and target
+
+
+def check_names(chosen: Sequence[str], role: str, names: Sequence[str]) -> None:
+    """Raise a ColumnError for a name that no column has, or that is given twice."""
+    for number, name in enumerate(chosen):
+        if name in chosen[:number]:
+            raise ColumnError(f"{role} {name!r} is named twice")
+        if name not in names:
+            raise ColumnError(str(unknown_name(name, role, names)))
+
+
+def is_nameless(name: str) -> bool:
+    """Return True for what pandas calls a column whose header is empty, such as the numbers of the rows."""
+    return name.startswith("Unnamed: ")
+
+
+def find_target(names: Sequence[str], target: str | None, optional: bool = False) -> Any:
+    """Return the target's name: the one given, else one of TARGETS, else the last; None if optional and not there."""
+    if not names:
+        raise ValueError("there is no column with a name")
+    if target is not None:
+        if not optional:
+            check_names([target], "target", names)
+        return target if target in names else None
+    spelled = (name for wanted in TARGETS for name in (wanted, wanted.upper(), wanted.title()))
+    found = next((name for name in spelled if name in names), None)
+    return found if found is not None or optional else names[-1]
 
 
 def label(
-    frame: Any, file: str, target: Any, choices: Choices, recipe: Recipe | None = None, decimal: str = "."
+    frame: Any, file: str, target: str | None, choices: Choices, recipe: Recipe | None = None, decimal: str = "."
 ) -> LabeledData:
-    """Return the target apart from the other columns, and these as features.
+    """Return the target apart from the other columns, and these as features; columns without a name are left out.
 
     Parameters
     ----------
@@ -274,152 +231,134 @@ def label(
     """
     frame.columns = [str(name) for name in frame.columns]
     known = recipe or Recipe()
-    needed = known.sources()
-    frame, notes = leave_out(frame, choices.without, needed)
+    check_names(choices.without, "column", list(frame.columns))
+    nameless = list(filter(is_nameless, frame.columns))
+    notes = [f"left out: {', '.join(choices.without)}"] if choices.without else []
+    notes += [f"{counted(len(nameless), 'column')} without a name left out"] if nameless else []
+    frame = frame.drop(columns=[*choices.without, *nameless])
     chosen = find_target(list(frame.columns), target, optional=recipe is not None)
-    is_words = isinstance(chosen, str) and chosen in known.levels
-    y = None if chosen is None else target_values(frame, chosen, is_words, decimal)
+    y = None if chosen is None else target_values(frame[chosen], chosen in known.levels, decimal)
     if recipe is not None and recipe.features is not None:
+        needed = recipe.sources()
         missing = [name for name in needed if name not in frame.columns]
         if missing:
             raise ValueError(f"{file} lacks {len(missing)} of {len(needed)} features: {', '.join(missing[:SHOWN])}")
         frame = frame[needed]
     elif chosen is not None:
         frame = frame.drop(columns=chosen)
-    frame, kept = _encoded(frame, file, choices, recipe, decimal, notes)
-    features = [level_names(name, kept.levels[name]) if name in kept.levels else [name] for name in frame]
-    found = [name for each in features for name in each]
+    frame, levels = _typed(frame, file, choices, recipe, decimal, notes)
+    found = [one for name in frame for one in (level_names(name, levels[name]) if name in levels else [name])]
     if len(set(found)) < len(found):
         twice = next(name for name in found if found.count(name) > 1)
         raise ValueError(f"{file}: two columns would be called {twice!r}: rename one, or leave it out (--without)")
-    return fill(LabeledData(None, y, found, chosen, tuple(notes), kept, frame), choices, known.fills)
+    data = LabeledData(None, y, found, chosen, tuple(notes), Recipe(levels=levels), frame)
+    return fill(data, choices, known.fills)
 
 
-def leave_out(frame: Any, without: Sequence[str], needed: Sequence[str] = ()) -> tuple[Any, list[str]]:
-    """Return the frame without the columns named, and without nameless ones that are empty or number the rows.
-
-    Columns that a model ``needed`` stay.
-    """
-    check_names(without, "column", list(frame.columns))
-    frame = frame.drop(columns=list(without))
-    notes = [f"left out: {', '.join(without)}"] if without else []
-    nameless = [name for name in frame.columns if name.startswith("Unnamed: ") and name not in needed]
-    for name in nameless if len(frame.columns) > 2 else ():
-        column = frame[name].to_numpy()
-        counts = column.dtype.kind == "i" and column.size and (np.diff(column) == 1).all() and column[0] in (0, 1)
-        if counts or frame[name].isna().all():
-            frame = frame.drop(columns=name)
-            notes.append(f"a column without a name that {'counts the rows' if counts else 'has no values'} is left out")
-    return frame, notes
-
-
-def _encoded(
+def _typed(
     frame: Any, file: str, choices: Choices, recipe: Recipe | None, decimal: str, notes: list[str]
-) -> tuple[Any, Recipe]:
-    """Return a frame of float64 columns and categories, and what was done: what the recipe says, or the choices."""
+) -> tuple[Any, dict[str, list[str]]]:
+    """Return a frame of columns of float64 or of words, and the levels of these: a model's, or those that are there."""
     import pandas
 
-    known, kept = recipe or Recipe(), Recipe({}, {}, [])
-    if choices.dates not in ("", "days"):
-        raise unknown_name(choices.dates, "dates", ["days"])
-    if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in frame.dtypes) and not known.levels:
-        return frame.astype(np.float64), kept
-    columns = {}
+    known = recipe.levels if recipe else {}
+    if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in frame.dtypes) and not known:
+        return frame.astype(np.float64), {}
+    columns, levels = {}, {}
     for name in frame.columns:
-        column, is_date = frame[name], name in known.dates
-        found = days(column) if is_date or (choices.dates and recipe is None) else None
-        if found is not None:
-            kept = kept._replace(dates=[*kept.dates, name])
-            notes.append(f"column {name!r} of dates as days since 1970-01-01")
-        elif is_date:
-            raise ValueError(f"{file}: column {name!r} must be dates such as 2026-01-31, as in the model's data")
-        elif name not in known.levels:
-            found = numbers(column, decimal)
+        found = None if name in known else numbers(frame[name], decimal)
         if found is not None:
             columns[name] = found.astype(np.float64)
             continue
-        codes, values = pandas.factorize(words(column))  # -1: missing
-        if name not in known.levels:
-            _check_words(f"{file}: column {name!r}", name, codes, list(values), choices, recipe is not None, decimal)
-        kept.levels[name] = known.levels.get(name) or sorted(values)
-        columns[name] = _category(name, codes, list(values), kept.levels[name], notes)
-    return pandas.DataFrame(columns, index=frame.index), kept
-
-
-def _category(name: str, codes: Array, values: list[str], levels: list[str], notes: list[str]) -> Any:
-    """Return a text column as a category of its levels and of UNSEEN."""
-    import pandas
-
-    unseen = set(values) - set(levels)
-    if unseen:
-        first = ", ".join(sorted(unseen)[:SHOWN])
-        notes.append(f"values of {name!r} that the model has not seen count as none: {first}")
-    made = level_names(name, levels)
-    notes.append(f"text column {name!r} as {counted(len(made), 'column')} of 0 and 1: {', '.join(made[:SHOWN])}")
-    kind = pandas.CategoricalDtype(pandas.Index([*levels, UNSEEN], dtype=object))
-    shown = np.array([*(UNSEEN if word in unseen else word for word in values), None], dtype=object)
-    return pandas.Categorical(shown[codes], dtype=kind)
+        columns[name] = text = words(frame[name])
+        values = sorted({word for word in text if word is not None})
+        if name not in known:
+            _check_words(f"{file}: column {name!r}", name, text, values, choices, recipe is not None, decimal)
+        levels[name] = known.get(name) or values
+        unseen = [value for value in values if value not in levels[name]]
+        if unseen:
+            notes.append(f"values of {name!r} that the model has not seen count as none: {', '.join(unseen[:SHOWN])}")
+        made = level_names(name, levels[name])
+        notes.append(f"text column {name!r} as {counted(len(made), 'column')} of 0 and 1: {', '.join(made[:SHOWN])}")
+    return pandas.DataFrame(columns, index=frame.index), levels
 
 
 def _check_words(
-    column: str, name: str, codes: Array, values: list[str], choices: Choices, is_known: bool, decimal: str
+    column: str, name: str, text: Array, values: list[str], choices: Choices, is_known: bool, decimal: str
 ) -> None:
     """Raise a ValueError where words cannot become 0/1 columns, and say what can be done."""
-    is_word = np.array([*(not is_number(word, decimal) for word in values), False])
-    rows, there = np.flatnonzero(is_word[codes]), int(np.sum(codes >= 0))
-    first = f"{values[codes[rows[0]]]!r} in row {rows[0] + 1}" if rows.size else ""
     if not values:
         raise ValueError(f"{column} has no value at all: {LEAVE_OUT.format(name)}")
-    if is_known and rows.size:
+    none = {value for value in values if not is_number(value, decimal)}
+    rows = [row for row, word in enumerate(text) if word in none]
+    first = f"{text[rows[0]]!r} in row {rows[0] + 1}" if rows else ""
+    if is_known and rows:
         raise ValueError(
             f"{column} must be numbers, as in the model's data; the first that is none is {first}: correct it, name it "
             "with --na if it stands for a missing value, or name the decimal mark (--decimal)"
         )
-    if rows.size < 0.5 * there:  # mostly numbers: the others are mistakes rather than words
+    if len(rows) < 0.5 * np.sum(text != None):  # noqa: E711  mostly numbers: the others are mistakes rather than words
         raise ValueError(
-            f"{column} has {rows.size} of {codes.size} values that are not numbers, the first {first}: correct them, "
+            f"{column} has {len(rows)} of {len(text)} values that are not numbers, the first {first}: correct them, "
             f"name them with --na; {LEAVE_OUT.format(name)}"
         )
     if len(values) > choices.levels:
         raise ValueError(
             f"{column.replace('column', 'text column')} has {len(values)} different values, more than "
-            f"{choices.levels}: --levels {len(values)} makes a column of each, {LEAVE_OUT.format(name)}, --dates days "
-            f"makes numbers of dates; the first value is {values[0]!r}"
+            f"{choices.levels}: --levels {len(values)} makes a column of each, {LEAVE_OUT.format(name)}; one is "
+            f"{values[0]!r}"
         )
 
 
-def _coded_frame(frame: Any) -> tuple[Any, bool]:
-    """Return an encoded frame whose categories have the levels of 0/1 columns alone, and whether it has categories."""
-    texts = [name for name, kind in frame.dtypes.items() if kind == "category"]
-    coded = {name: frame[name].cat.set_categories(_coded(list(frame[name].cat.categories[:-1]))) for name in texts}
-    return frame.assign(**coded), bool(texts)
+def level_names(name: str, levels: Sequence[str]) -> list[str]:
+    """Return the names of the 0/1 columns: one a level; of two levels the second alone."""
+    return [f"{name}={level}" for level in _coded(levels)]
 
 
-def design_of(frame: Any) -> Any:
-    """Return the features of an encoded frame: an array, or an ``ascd.Table`` where there are text columns."""
-    coded, has_text = _coded_frame(frame)
-    if not has_text:
+def _coded(levels: Sequence[str]) -> Any:
+    return levels[1:] if len(levels) == 2 else levels
+
+
+def _codes(column: Any, levels: Any) -> Array:
+    """Return the place of each word among the levels; -1 where it is none of them, or missing."""
+    import pandas
+
+    return np.asarray(pandas.Index(levels, dtype=object).get_indexer(column.astype(object)))
+
+
+def design_of(frame: Any, levels: dict[str, list[str]]) -> Any:
+    """Return the features of a typed frame: an array, or an ``ascd.Table`` where there are text columns."""
+    if not levels:
         return np.asfortranarray(frame.to_numpy(dtype=np.float64))
+    from pandas import Categorical
+
     from ascd.matrix.table import Table
 
-    return Table(coded)
+    coded = {name: _coded(known) for name, known in levels.items()}
+    return Table(frame.assign(**{
+        name: Categorical.from_codes(_codes(frame[name], known), known) for name, known in coded.items()
+    }))  # fmt: skip
 
 
 def predictor(data: LabeledData, coefs: Array) -> Array:
     """Return the linear predictor X·coefs of a frame without compiled code; coefs: (n_features, n_outputs)."""
-    import pandas
-
-    coded, has_text = _coded_frame(data.frame)
-    if not has_text:
-        return np.asarray(coded.to_numpy(dtype=np.float64) @ coefs)
-    out = np.zeros((len(coded), coefs.shape[1]))
-    for start in range(0, len(coded), 1000):  # 0/1 columns take eight bytes a number here
-        numbers = pandas.get_dummies(coded.iloc[start : start + 1000], prefix_sep="=", dtype=float)
-        out[start : start + 1000] = numbers[data.names].to_numpy() @ coefs
+    frame, levels = data.frame, data.recipe.levels
+    if not levels:
+        return np.asarray(frame.to_numpy(dtype=np.float64) @ coefs)
+    out, place = np.zeros((len(frame), coefs.shape[1])), 0
+    for name in frame:
+        if name not in levels:
+            out += frame[name].to_numpy()[:, None] * coefs[place]
+            place += 1
+            continue
+        known = _coded(levels[name])
+        of_level = np.vstack([coefs[place : place + len(known)], np.zeros(coefs.shape[1])])
+        out += of_level[_codes(frame[name], known)]
+        place += len(known)
     return out
 
 
-# ------------------------------------------------------------------------------------------------ missing values
+# ---- missing values
 
 
 def fill(data: LabeledData, choices: Choices, fills: dict[str, Any]) -> LabeledData:
@@ -435,13 +374,13 @@ def fill(data: LabeledData, choices: Choices, fills: dict[str, Any]) -> LabeledD
             raise ValueError("missing values of a sparse table cannot be filled; --drop leaves out their rows")
         return data
     if choices.impute or fills:
-        frame = data.frame.mask(data.missing())
-        fills = fills or {name: _fill_of(frame[name], name, choices.impute) for name in frame}
+        frame, levels = data.frame.mask(data.missing()), data.recipe.levels
+        fills = fills or {name: _fill_of(frame[name], name in levels, choices.impute) for name in frame}
         count = int(frame.isna().to_numpy().sum())
         how = f"by the column's {choices.impute}" if choices.impute else "as in the model"
         notes = (*data.notes, f"{counted(count, 'missing value')} filled {how}") if count else data.notes
         data = data._replace(frame=frame.fillna(fills), notes=notes, recipe=data.recipe._replace(fills=fills))
-    return data._replace(X=design_of(data.frame))
+    return data._replace(X=design_of(data.frame, data.recipe.levels))
 
 
 def _kept(data: LabeledData, kept: Array) -> LabeledData:
@@ -457,14 +396,11 @@ def _kept(data: LabeledData, kept: Array) -> LabeledData:
     return data.rows(np.flatnonzero(kept))._replace(notes=(*data.notes, note))
 
 
-def _fill_of(column: Any, name: str, impute: str) -> Any:
-    """Return what fills missing values of a column: a number, or a word (UNSEEN: none of the words)."""
-    is_text = column.dtype == "category"
-    if impute == "zero":
-        return UNSEEN if is_text else 0.0
+def _fill_of(column: Any, is_text: bool, impute: str) -> Any:
+    """Return what fills missing values of a column: a number, or the most frequent word."""
     if column.isna().all():
-        raise ValueError(f"column {name!r} has no value at all: {LEAVE_OUT.format(name)}")
-    return str(column.mode().iloc[0]) if is_text else float(column.mean() if impute == "mean" else column.median())
+        raise ValueError(f"column {column.name!r} has no value at all: {LEAVE_OUT.format(column.name)}")
+    return str(column.mode().iloc[0]) if is_text else float(getattr(column, impute)())
 
 
 def check_complete(data: LabeledData, file: str, way: str, without: str = LEAVE_OUT) -> None:

@@ -5,7 +5,7 @@ Text data of ``ascd reproduce --data`` come from a *source*:
 ==================  ==============================================================================================
 ``rcv1``            scikit-learn's ``fetch_rcv1``, training documents, labelled by LIBSVM's rule: CCAT or ECAT against
                     GCAT or MCAT, documents of both or of neither left out (20,242 × 47,236, the paper's data)
-a path              a LIBSVM, CSV, parquet or npz file (``ascd.io``)
+a path              a LIBSVM, CSV or parquet file (``ascd.io``), or one of ``scipy.sparse.save_npz`` with y added
 ``generated``       ``make_text_like``: no real text, and every figure says so
 ==================  ==============================================================================================
 
@@ -131,7 +131,7 @@ def text_source(origin: str | None, scale: str) -> TextSource:
 @lru_cache(maxsize=1)
 def load_text(origin: str) -> tuple[Any, Any]:
     """Return the matrix (CSC, every value 1) and the labels ±1."""
-    from scipy.sparse import csc_array
+    from scipy.sparse import csc_array, load_npz
 
     kind, _, rest = origin.partition(":")
     if kind == "generated":
@@ -140,6 +140,8 @@ def load_text(origin: str) -> tuple[Any, Any]:
         return data.A, data.b
     if kind == "rcv1":
         X, y = _fetch_rcv1()
+    elif origin.endswith(".npz"):
+        X, y = load_npz(origin), np.load(origin)["y"]
     else:
         table = read_table(origin)
         X, y = table.X, table.y
