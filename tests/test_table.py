@@ -56,7 +56,7 @@ def test_a_frame_is_one_column_a_number_and_one_a_level():
     assert len(table) == D
     assert table.levels == {"town": ["Basel", "Bern", "Ulm"], "grade": [4, 3, 2, 1, 0, 9]}
     np.testing.assert_array_equal(as_block(table.as_design().take(np.arange(13)), D), dense(data).to_numpy(float))
-    assert repr(table) == "Table(80 x 13: dense, dense, codes, dense, codes)"
+    assert repr(table) == "Table(80 x 13: dense, dense, sparse, dense, sparse)"
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])

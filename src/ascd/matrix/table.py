@@ -1,6 +1,6 @@
 """A table of columns of different kinds: numbers, sparse blocks and categories side by side, each read as it is stored.
 
-A category of a thousand levels is a thousand 0/1 columns to the model, and one integer a row in memory (``Codes``).
+A category of a thousand levels is a thousand 0/1 columns to the model, and sparse columns with one entry a row here.
 """
 
 from __future__ import annotations
@@ -11,15 +11,11 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csc_array
 
 from ascd._core.checks import Array
-from ascd._core.jit import kernel, wide
-from ascd._core.threads import share
-from ascd.matrix import costs
-from ascd.matrix.base import ColumnStats, Matrix, Part
 from ascd.matrix.chunked import InTurn, WideChunks
 from ascd.matrix.open import open_design
-from ascd.matrix.sparse import CSC, LocalSparse
 
 #: Levels of categories, by block and column.
 Levels = Mapping[tuple[str, str], Sequence[Any]]
@@ -44,7 +40,7 @@ class Table:
     ----------
     blocks : DataFrame, or a list or dict of blocks
         A block is an array (one- or two-dimensional), a sparse matrix, a DataFrame or a Series.  Columns of a
-        DataFrame that are categories (pandas' dtype "category") become one 0/1 column a level, kept as codes; a missing
+        DataFrame that are categories (pandas' dtype "category") become one 0/1 column a level, kept sparse; a missing
         value belongs to no level.  Keys of a dict name the columns of blocks that have no names.
     like : Table, optional
         The table that a model was fitted with: categories get its levels, and values that it has not seen belong to no
@@ -117,15 +113,13 @@ class Table:
         return self.shape[0]
 
     def __repr__(self) -> str:
-        parts = [columns.part for columns in self._columns]
-        kinds = ["codes" if isinstance(one, Codes) else "sparse" if one.is_sparse else "dense" for one in parts]
-        return f"Table({self.shape[0]} x {self.shape[1]}: {', '.join(kinds)})"
+        kinds = ", ".join("sparse" if columns.part.is_sparse else "dense" for columns in self._columns)
+        return f"Table({self.shape[0]} x {self.shape[1]}: {kinds})"
 
     def as_design(self) -> WideChunks:
         """Return the table as a matrix of column chunks (``ascd.matrix.base``)."""
-        widths = [columns.part.shape[1] for columns in self._columns]
-        ends = np.concatenate([[0], np.cumsum(widths)])
         parts = [columns.part for columns in self._columns]
+        ends = np.cumsum([0, *(part.shape[1] for part in parts)])
         design = WideChunks(InTurn(parts), np.array([0, self.shape[0]]), ends)
         design.feature_names = self.feature_names
         return design
@@ -213,18 +207,21 @@ def _numbers(frame: Any) -> Array:
 
 
 def _category(column: Any, key: tuple[str, str], levels: Sequence[Any] | None) -> Columns:
-    """Codes of a category; of the given levels where there are some."""
+    """The 0/1 columns of a category's levels; of the given ones where there are some."""
     block, name = key
     if levels is None:
-        found, codes = list(column.cat.categories), np.ascontiguousarray(column.cat.codes)
+        found, codes = list(column.cat.categories), np.asarray(column.cat.codes)
     else:
         import pandas
 
         found = list(levels)
-        codes = pandas.Index(found).get_indexer(column.astype(object)).astype(np.min_scalar_type(-len(found)))
+        codes = pandas.Index(found).get_indexer(column.astype(object))
     if not found:
         raise ValueError(f"blocks: the category {name!r} has no level at all; leave it out")
-    return Columns(Codes(codes, len(found)), block, [f"{name}={level}" for level in found], (key, found))
+    rows = np.flatnonzero(codes >= 0)
+    entries = np.ones(rows.size, dtype=np.uint8), (rows, codes[rows])
+    columns = open_design(csc_array(entries, shape=(codes.size, len(found))))
+    return Columns(columns, block, [f"{name}={level}" for level in found], (key, found))
 
 
 def _different(names: list[str], parts: list[Columns]) -> list[str]:
@@ -242,95 +239,3 @@ def _say_difference(mine: list[str], theirs: list[str]) -> None:
     missing, new = [name for name in theirs if name not in mine], [name for name in mine if name not in theirs]
     what = [f"lacks {name!r}" for name in missing[:1]] + [f"has {name!r} besides" for name in new[:1]]
     raise ValueError(f"blocks must have the columns of like: it {' and '.join(what) or 'has them in another order'}")
-
-
-class Codes(Matrix):
-    """The levels of one category as 0/1 columns, kept as one small integer a row.
-
-    The product of a level's column with a vector is the sum of the vector over the rows with that code, so one pass
-    over the codes answers for all levels; (Ax)_k is the coefficient of row k's level.  A negative code (a missing
-    value) belongs to no level.
-    """
-
-    is_sparse = True
-
-    def __init__(self, codes: Array, levels: int) -> None:
-        self.codes, self.shape = codes, (codes.size, levels)
-        self._counts = self._sums(np.ones(codes.size)).astype(np.int64)
-
-    @property
-    def nbytes(self) -> int:
-        return self.codes.nbytes
-
-    @property
-    def counts(self) -> Array:
-        return self._counts
-
-    def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
-        plain = self.counts.astype(np.float64)
-        products = np.array([self._sums(vector) for vector in vectors]).reshape(len(vectors), self.shape[1])
-        return ColumnStats(self._weighted(weight), plain, plain.copy(), products)
-
-    def squares(self, weight: Any, columns: Array) -> Array:
-        return self._weighted(weight)[columns]
-
-    def dots(self, columns: Array, vectors: Array) -> Array:
-        several = np.ascontiguousarray(vectors.reshape(self.shape[0], -1).T)
-        return np.stack([self._sums(vector)[columns] for vector in several], axis=1).reshape(-1, *vectors.shape[1:])
-
-    def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
-        return self._local(columns).careful_dots(np.arange(columns.size), vector)
-
-    def add(self, columns: Array, factors: Array, out: Array) -> None:
-        coefficients = np.zeros((self.shape[1] + 1, *factors.shape[1:]))  # the last is that of code −1
-        coefficients[columns] = factors
-        share(costs.DENSE_ENTRY * out.size, len(out), add_levels, self.codes, coefficients, out)
-
-    def take(self, columns: Array) -> Part:
-        return Part(self._local(columns).matrix, np.arange(columns.size))
-
-    def check_finite(self) -> None:
-        """Nothing to check: codes are finite."""
-
-    def _weighted(self, weight: Any) -> Array:
-        return self._sums(weight) if np.ndim(weight) else weight * self.counts.astype(np.float64)
-
-    def _sums(self, vector: Array) -> Array:
-        """Σ vector_k over the rows of each level; rows are added up in a fixed number of parts."""
-        parts = int(min(costs.SPARSE_PARTS, max(1, self.codes.size // (8 * max(1, self.shape[1])))))
-        sums = np.zeros((parts, self.shape[1]))
-        share(costs.DENSE_ENTRY * self.codes.size, parts, sum_levels, self.codes, vector, sums)
-        return np.asarray(sums[0] if parts == 1 else sums.sum(axis=0))
-
-    def _local(self, columns: Array) -> LocalSparse:
-        offsets = np.concatenate([[0], np.cumsum(self.counts[columns])])
-        kind = np.uint32 if max(offsets[-1], *self.shape) < 2**31 - 1 else np.uint64
-        place = np.full(self.shape[1], -1, dtype=np.int64)
-        place[columns] = np.arange(columns.size)
-        rows = np.empty(offsets[-1], dtype=kind)
-        list_level_rows(self.codes, place, offsets[:-1].copy(), rows)
-        return LocalSparse(CSC(np.ones(rows.size), rows, offsets.astype(kind)), (self.shape[0], columns.size))
-
-
-@kernel
-def sum_levels(codes: Array, vector: Array, sums: Array, start: int, stop: int) -> None:
-    d = codes.size
-    for part in range(start, stop):
-        for k in range(part * d // sums.shape[0], (part + 1) * d // sums.shape[0]):
-            if codes[k] >= 0:
-                sums[part, wide(codes[k])] += vector[k]
-
-
-def add_levels(codes: Array, coefficients: Array, out: Array, start: int, stop: int) -> None:
-    out[start:stop] += coefficients[codes[start:stop]]
-
-
-@kernel
-def list_level_rows(codes: Array, place: Array, reached: Array, rows: Array) -> None:
-    """List the rows of each level that has a place; ``reached`` is where each list goes on."""
-    for k in range(codes.size):
-        if codes[k] >= 0:
-            where = place[wide(codes[k])]
-            if where >= 0:
-                rows[reached[where]] = k
-                reached[where] += 1
