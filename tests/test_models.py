@@ -221,7 +221,7 @@ def test_the_matrix_is_the_hessian(cost, ones, monkeypatch):
     """Also where columns stand in another order, and rows are empty."""
     whole, size = hessian(), (M + ones) * T
     monkeypatch.setattr(costs, "DENSE_PRODUCT", cost)
-    monkeypatch.setattr(costs, "COUPLED_AT_ONCE", 5 * size)
+    monkeypatch.setattr(costs, "BLOCK", 5 * size)
     columns = np.array([2, 0, 4, 1])
     wide = np.zeros((D, 6))
     wide[:, columns] = BLOCK

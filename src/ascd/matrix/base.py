@@ -1,22 +1,13 @@
 """The one interface to a matrix A of shape (n_samples, n_features), however and wherever it is stored.
 
 The solver and the certificates never look inside: they call the methods of ``Matrix``, with ``columns`` an array of
-column indices (int64, none twice) and float64 vectors, one or one a column.  Three methods must be written, everything
-else has a default that a storage with a faster way replaces:
-
-=======================  =======================================================================================
-must be written          ``dots`` (gradient entries), ``add`` (Ax follows a step), ``take`` (columns in local memory)
-must be set              ``shape``
-passes                   ``column_stats``, ``squares``, ``careful_dots``, ``means``, ``check_finite``
-products of columns      ``products``, ``multiplier``, ``coupled_gram``
-costs                    ``nbytes``, ``entries``, ``counts``, ``pass_cost``, ``sweep_cost``, ``products_cost``
-where passes cost much   ``is_dear``, ``at_once``, ``answers_several``, ``brings_columns``, ``dots_and_worst``,
-                         ``are_near``, ``most_near``, ``kept_products``, ``row_parts``, ``rounds``
-=======================  =======================================================================================
+column indices (int64, none twice) and float64 vectors, one or one a column.  ``shape`` must be set and three methods
+must be written: ``dots`` (gradient entries), ``add`` (Ax follows a step), ``take`` (columns in local memory).  All else
+has a default that a storage with a faster way replaces.
 
 ``dense`` and ``sparse`` are matrices in the memory of this process, ``rows`` those that lie by rows, ``files`` those on
-a disk, ``chunked`` those in chunks (``on_dask`` on a cluster), ``device`` those on a GPU, ``table`` those of numbers
-and categories; ``open`` decides which of them an input becomes.
+a disk, ``chunked`` those in chunks (``on_dask`` on a cluster), ``device`` those on a GPU; ``open`` decides which one
+an input becomes.
 """
 
 from __future__ import annotations
@@ -53,11 +44,6 @@ class ColumnStats(NamedTuple):
     total: Array
     products: Array
 
-    @classmethod
-    def nothing(cls, columns: int, vectors: int) -> ColumnStats:
-        """Return sums over no rows, to which others are added."""
-        return cls(np.zeros(columns), np.zeros(columns), np.zeros(columns), np.zeros((vectors, columns)))
-
 
 class Matrix(ABC):
     """A matrix of shape (n_samples, n_features); see the top for what a subclass must write.
@@ -73,8 +59,9 @@ class Matrix(ABC):
     is_dear : a pass costs so much that a proof from intervals is not confirmed by one
     answers_several : a pass costs much, and one for several vectors no more than one for one
     brings_columns : a round that finds columns to move copies them into local memory too
-    rounds : round trips so far
+    rounds, bytes_read : round trips, and bytes that were read of data that are not in local memory, so far
     row_parts : row chunks that evaluate functions where they are (``chunked.TallChunks``), or None
+    portion_bytes : bytes of columns that may be in local memory together
     """
 
     shape: tuple[int, int]
@@ -86,7 +73,9 @@ class Matrix(ABC):
     answers_several: bool = False
     brings_columns: bool = False
     rounds: int = 0
+    bytes_read: int = 0
     row_parts: Any = None
+    portion_bytes: float = costs.BLOCK_BYTES
 
     @abstractmethod
     def dots(self, columns: Array, vectors: Array) -> Array:
@@ -99,6 +88,8 @@ class Matrix(ABC):
     @abstractmethod
     def take(self, columns: Array) -> Part:
         """Return these columns in local memory."""
+
+    # ---- passes
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         """Return norms, sums and products with ``vectors`` (shape (m, n_samples)) of all columns, in one pass.
@@ -134,11 +125,6 @@ class Matrix(ABC):
         for _, part, _ in self._portions(np.arange(self.shape[1])):
             finite_values(part.matrix.stored() if self.is_sparse else as_block(part, self.shape[0]), "A")
 
-    @property
-    def portion_bytes(self) -> float:
-        """Bytes of columns that may be in local memory together."""
-        return costs.BLOCK_BYTES
-
     def _portions(self, columns: Array) -> Iterator[tuple[slice, Part, float]]:
         """Some of the columns at a time: their places among these, the columns in local memory, what reading costs."""
         step = max(1, int(min(columns.size, self.portion_bytes * columns.size / (8 * max(1, self.entries(columns))))))
@@ -150,15 +136,15 @@ class Matrix(ABC):
 
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
         """Return A_firstᵀ H A_second, of columns less their means; ``means`` are those of all columns."""
-        blocks = [
+        left, right = (
             as_block(self.take(columns), self.shape[0]) - (0.0 if means is None else means[columns])
             for columns in (first, second)
-        ]
-        return np.asarray(blocks[0].T @ (weight[:, None] * blocks[1]))
+        )
+        return np.asarray(left.T @ (weight[:, None] * right))
 
     def multiplier(self, keeps: bool) -> Multiplier:
         """Return what multiplies columns with each other; one that ``keeps`` expects other curvatures H."""
-        return Multiplier(self)
+        return Multiplier(self, keeps)
 
     def kept_products(self, intercept: bool, constant: float) -> Any:
         """Return products that stay where the matrix is (``device.gram.DeviceGram``), or None."""
@@ -170,8 +156,19 @@ class Matrix(ABC):
         Sample k has the curvature diag(own_k) − shared_k shared_kᵀ, both of shape (n_samples, n_outputs); coefficient
         (j, t) is row j·T + t.  With ``ones`` there is a last column of ones.
         """
-        block = as_block(self.take(columns), self.shape[0])
-        return gram_of_block(np.c_[block, np.ones(self.shape[0])] if ones else block, own, shared)
+        d, T = own.shape
+        block = as_block(self.take(columns), d)
+        block = np.c_[block, np.ones(d)] if ones else block
+        size = block.shape[1] * T
+        gram, step = np.zeros((size, size)), max(1, costs.BLOCK // size)
+        for rows in (slice(start, start + step) for start in range(0, d, step)):
+            some = block[rows]
+            if shared is not None:
+                across = (some[:, :, None] * shared[rows, None, :]).reshape(len(some), size)
+                gram -= across.T @ across
+            for t in range(T):
+                gram[t::T, t::T] += some.T @ (own[rows, t, None] * some)
+        return gram
 
     # ---- costs, in nanoseconds on one core
 
@@ -243,8 +240,8 @@ class Multiplier:
     #: A column that varies by less than this share of its square is constant, up to rounding.
     constant = 1e-24
 
-    def __init__(self, source: Any) -> None:
-        self.source = source
+    def __init__(self, source: Any, keeps: bool) -> None:
+        self.source, self.keeps = source, keeps
 
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
         """store[left, right] = products of columns[left] with columns[right]; ``means`` are those of all columns."""
@@ -263,18 +260,3 @@ def as_block(part: Part, d: int) -> Array:
     block = np.zeros((d, part.places.size), order="F")
     fill_block(part.matrix, part.places, block)
     return block
-
-
-def gram_of_block(block: Array, own_curvature: Array, shared: Array | None) -> Array:
-    """Return G of ``Matrix.coupled_gram`` for the columns of a dense block, some rows at a time."""
-    (d, m), outputs = block.shape, own_curvature.shape[1]
-    gram, step = np.zeros((m * outputs, m * outputs)), max(1, costs.COUPLED_AT_ONCE // (m * outputs))
-    for start in range(0, d, step):
-        some, own = block[start : start + step], own_curvature[start : start + step]
-        if shared is not None:
-            across = some[:, :, None] * shared[start : start + step, None, :]
-            across = across.reshape(some.shape[0], m * outputs)
-            gram -= across.T @ across
-        for t in range(outputs):
-            gram[t::outputs, t::outputs] += some.T @ (own[:, t, None] * some)
-    return gram

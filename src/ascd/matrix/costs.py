@@ -27,9 +27,8 @@ SMALL_DATA = 4_000_000
 CHEAP = 300_000
 #: Entries gathered at a time, the size of the work space of a dense product (2 MiB, a core's cache).
 BLOCK = 1 << 18
-#: Columns whose dense products with others are computed at a time, where there are more than twice as many: work space
-#: beside 2,000 is then 16 MB instead of 64, and their products of 2,000 rows take 0.71 s instead of 0.99 on ARM.
-STRIP = 512
+#: Rows that dense products are summed over at a time, at least: what is summed is read and written once for them.
+ROWS = 512
 #: Bytes of rows that are copied, or read from a file, at a time.
 BLOCK_BYTES = 32 << 20
 #: Parts that the rows of a sparse block are added up in: each has sums of its own for all columns.
@@ -40,8 +39,6 @@ TILE, TILE_ROWS = 1024, 64
 #: What is left of a product of columns is rounding up to this share of what their means took from it: it is a sum
 #: whose relative error is d·2⁻⁵³ at most.
 LEFT_BY_MEANS = 1e-12
-#: Numbers of a Gram matrix of coupled outputs that are summed up from dense rows at a time.
-COUPLED_AT_ONCE = 300_000
 
 # ---- data that are read where they are
 

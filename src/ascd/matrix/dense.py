@@ -6,7 +6,6 @@ Sums are float64, products of dense columns with each other come from the linear
 from __future__ import annotations
 
 import math
-import operator
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -26,6 +25,8 @@ NOTHING = np.empty(0)
 class Local(Matrix):
     """Columns in memory; ``matrix`` is their compiled storage.  Threads share every pass."""
 
+    portion_bytes = math.inf
+
     def __init__(self, matrix: Any, shape: tuple[int, int]) -> None:
         self.matrix, self.shape = matrix, shape
 
@@ -34,12 +35,8 @@ class Local(Matrix):
         """Return these columns followed by those of another matrix of this kind."""
 
     @property
-    def portion_bytes(self) -> float:
-        return math.inf
-
-    @property
     def nbytes(self) -> int:
-        return sum(map(operator.attrgetter("nbytes"), self.matrix))
+        return sum(array.nbytes for array in self.matrix)
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         (d, n), count = self.shape, len(vectors)
@@ -146,58 +143,37 @@ class LocalDense(Local):
 class DenseMultiplier(Multiplier):
     """Products by blocks of rows, which are gathered, centred and weighted."""
 
-    def __init__(self, source: Matrix, keeps: bool) -> None:
-        self.source, self.keeps = source, keeps
-
     def is_cheap(self, count: int, size: int) -> bool:
         is_local = self.source.matrix is not None  # else all are multiplied while they are here
         return self.keeps or not is_local or count * size * self.source.shape[0] <= costs.CHEAP
 
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
-        """Strips of the left columns, one at a time, so that work space is small beside the products."""
-        (matrix, places), root, size = self.source.take(columns), np.sqrt(weight), costs.STRIP
-        given = matrix.values, places, root, NOTHING if means is None else means[columns]
+        (matrix, places), root = self.source.take(columns), np.sqrt(weight)
+        given = matrix.values, places, NOTHING if means is None else means[columns]
         if left.size * right.size * root.size <= costs.CHEAP:  # too little for kernels and threads
-            first = _block(*given, left)
-            second = first if left is right else _block(*given, right)
+            first = _block(*given, root, left)
+            second = first if left is right else _block(*given, root, right)
             store[np.ix_(left, right)] = first.T @ second
             return
-        if left.size <= 2 * size:  # all at once is faster: it is symmetric
-            _fill(store, left, right, *given)
-            return
-        for start in range(0, left.size, size):
-            strip, others = left[start : start + size], right[start:] if left is right else right
-            _fill(store, strip, others, *given)
-            if left is right:
-                store[np.ix_(others, strip)] = store[np.ix_(strip, others)].T
+        block, step = np.zeros((left.size, right.size)), max(costs.ROWS, costs.BLOCK // (left.size + right.size))
+        for start in range(0, root.size, step):
+            rows = root[start : start + step]
+            first = _gather(*given, start, rows, left)
+            second = first if left is right else _gather(*given, start, rows, right)
+            cost = costs.DENSE_PRODUCT * first.size * right.size
+            share(cost, left.size, add_strip, first, second, left is right, block)
+        place(block, left, right, left is right, store)
 
 
-def _block(values: Array, places: Array, root: Array, means: Array, chosen: Array) -> Array:
+def _block(values: Array, places: Array, means: Array, root: Array, chosen: Array) -> Array:
     part = values[:, places[chosen]] - (means[chosen] if means.size else 0.0)
     return np.asarray(root[:, None] * part)
 
 
-def _fill(store: Array, left: Array, right: Array, values: Array, places: Array, root: Array, means: Array) -> None:
-    block = np.zeros((left.size, right.size))
-    step = min(max(64, costs.BLOCK // (left.size + right.size)), root.size)
-    # made once: a process that gives memory back at once (a Dask worker) pays for every new page of it
-    rooms = [np.empty(side.size * step) for side in ((left,) if left is right else (left, right))]
-    product = np.empty((left.size, right.size))
-    for start in range(0, root.size, step):
-        there = root[start : start + step]
-        given = values, places, means, start, there
-        first = _gather(*given, left, rooms[0])
-        second = first if left is right else _gather(*given, right, rooms[1])
-        cost = costs.DENSE_PRODUCT * first.size * right.size
-        share(cost, left.size, add_strip, first, second, left is right, product, block)
-    place(block, left, right, left is right, store)
-
-
-def _gather(values: Array, places: Array, means: Array, row: int, root: Array, chosen: Array, room: Array) -> Array:
+def _gather(values: Array, places: Array, means: Array, row: int, root: Array, chosen: Array) -> Array:
     """Weighted and centred rows from ``row`` on, a column a row."""
-    part = room[: chosen.size * root.size].reshape(chosen.size, root.size)
-    mean, cost = means[chosen] if means.size else NOTHING, costs.DENSE_ENTRY * part.size
-    share(cost, chosen.size, gather_rows, values, places[chosen], row, root, mean, part)
+    part, mean = np.empty((chosen.size, root.size)), means[chosen] if means.size else NOTHING
+    share(costs.DENSE_ENTRY * part.size, chosen.size, gather_rows, values, places[chosen], row, root, mean, part)
     return part
 
 
@@ -213,10 +189,10 @@ def gather_rows(
             out[i, k] = root[k] * (values[first + wide(k), j] - less)
 
 
-def add_strip(first: Array, second: Array, upper: bool, product: Array, block: Array, start: int, stop: int) -> None:
+def add_strip(first: Array, second: Array, upper: bool, block: Array, start: int, stop: int) -> None:
     """block += first·secondᵀ on these rows; where ``upper``, a part of the rows is multiplied from its diagonal on."""
-    there = np.s_[start:stop, start if upper else 0 :]
-    block[there] += np.matmul(first[start:stop], second[there[1]].T, out=product[there])
+    there = start if upper else 0
+    block[start:stop, there:] += first[start:stop] @ second[there:].T
 
 
 @kernel

@@ -89,7 +89,8 @@ class FileMatrix(CachedMatrix):
         return self.reader.bytes_read
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
-        out = ColumnStats.nothing(self.shape[1], len(vectors))
+        sums = np.zeros((3 + len(vectors), self.shape[1]))
+        out = ColumnStats(*sums[:3], sums[3:])
         for rows, there, values in self.pieces(None):
             share = weight if np.ndim(weight) == 0 else weight[rows]
             found = as_piece(values).column_stats(share, np.ascontiguousarray(vectors[:, rows]))

@@ -26,7 +26,7 @@ from ascd.matrix import costs
 from ascd.matrix.base import Matrix, Multiplier, Part
 from ascd.matrix.columns import first_at
 from ascd.matrix.costs import LEFT_BY_MEANS
-from ascd.matrix.dense import Local
+from ascd.matrix.dense import NOTHING, Local
 
 #: A matrix whose sizes and offsets are all smaller has indices of 32 bits.
 LARGEST_SHORT = 2**31 - 1
@@ -137,10 +137,9 @@ class LocalSparse(Local):
         return gram
 
     def beside(self, other: LocalSparse) -> LocalSparse:
-        first, second = self.matrix, other.matrix
-        offsets = np.concatenate([first.indptr, second.indptr[1:] + first.indptr[-1]]).astype(first.indptr.dtype)
-        data, rows = np.concatenate([first.data, second.data]), np.concatenate([first.indices, second.indices])
-        return LocalSparse(CSC(data, rows, offsets), (self.shape[0], offsets.size - 1))
+        from scipy.sparse import hstack
+
+        return LocalSparse.of(hstack([one.matrix.to_scipy(*one.shape) for one in (self, other)], format="csc"))
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         out = np.zeros((columns.size, vectors.shape[1]))
@@ -197,19 +196,13 @@ def add_to_several(matrix: Any, columns: Array, factors: Array, out: Array, star
 class RowLists(NamedTuple):
     """Entries of some columns, row by row: those of row k stand from offsets[k] to offsets[k + 1].
 
-    ``filled`` lists the rows that have any.
+    ``filled`` lists the rows that have any; from each column its number in ``less`` is taken (s, see the top).
     """
 
     offsets: Array
     filled: Array
     name: Array
     number: Array
-
-
-class Listed(NamedTuple):
-    """Columns listed by rows, each less its number s (see the top)."""
-
-    rows: RowLists
     less: Array
 
 
@@ -217,8 +210,8 @@ class SparseMultiplier(Multiplier):
     """Products by rows; one that ``keeps`` lists the entries once for all curvatures H."""
 
     def __init__(self, source: Matrix, keeps: bool) -> None:
-        self.source, self.keeps = source, keeps
-        self.listed: dict[tuple[bool, bytes], Listed] = {}
+        super().__init__(source, keeps)
+        self.listed: dict[tuple[bool, bytes], RowLists] = {}
 
     def is_cheap(self, count: int, size: int) -> bool:
         """True where one list of rows serves all columns, now and with other curvatures, or columns come from afar."""
@@ -228,22 +221,19 @@ class SparseMultiplier(Multiplier):
         self.listed.clear()
 
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
-        given = self.source.take(columns), None if means is None else means[columns]
-        right_rows, right_less = self._list(right, *given)
-        left_rows, left_less = (right_rows, right_less) if left is right else self._list(left, *given)
+        part, is_same, own = self.source.take(columns), left is right, None if means is None else means[columns]
+        right_rows = self._list(right, part, own)
+        left_rows = right_rows if is_same else self._list(left, part, own)
         filled = min(left_rows.filled, right_rows.filled, key=len)
         cost = costs.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
-        sides = left, left_rows, right, right_rows
-        share(cost, right.size, add_products, *sides, filled, left is right, weight, store)
+        share(cost, right.size, add_products, left, left_rows, right, right_rows, filled, is_same, weight, store)
+        if own is None and not is_same:
+            return
+        taken = [NOTHING] * 2 if own is None else [own[left] - left_rows.less, own[right] - right_rows.less]
         cost = costs.SPARSE_PRODUCT * left.size * right.size
-        if means is not None:
-            left_mean, right_mean = means[columns[left]] - left_less, means[columns[right]] - right_less
-            total = float(weight.sum())
-            share(cost, right.size, centre_products, left, right, left_mean, right_mean, total, store)
-        if left is right:
-            share(cost, left.size, mirror_upper, left, store)
+        share(cost, right.size, centre_and_mirror, left, right, *taken, float(weight.sum()), is_same, store)
 
-    def _list(self, positions: Array, part: Part, means: Array | None) -> Listed:
+    def _list(self, positions: Array, part: Part, means: Array | None) -> RowLists:
         """The entries of the columns at these positions, row by row."""
         key = means is None, positions.tobytes() if self.keeps else b""
         if key in self.listed:
@@ -256,26 +246,25 @@ class SparseMultiplier(Multiplier):
 
 
 @kernel
-def mirror_upper(positions: Array, store: Array, start: int, stop: int) -> None:
-    """The columns from ``start`` to ``stop`` below the diagonal, from what stands above it."""
-    for a in range(start, stop):
-        i = positions[a]
-        for other in positions:
-            if other > i:
-                store[other, i] = store[i, other]
+def centre_and_mirror(
+    left: Array, right: Array, left_mean: Array, right_mean: Array, total: float, upper: bool, store: Array,
+    start: int, stop: int,
+) -> None:  # fmt: skip
+    """Columns less their means, where there are some, as they are listed (see the top); where ``upper``, both sides.
 
-
-@kernel
-def centre_products(
-    left: Array, right: Array, left_mean: Array, right_mean: Array, total: float, store: Array, start: int, stop: int
-) -> None:
-    """Columns less their means; those given are of the columns as they are listed (see the top)."""
+    What rounding leaves of a product is 0.
+    """
     for b in range(start, stop):
         i = right[b]
-        for a in range(left.size):
-            taken = total * (left_mean[a] * right_mean[b])
-            rest = store[left[a], i] - taken
-            store[left[a], i] = rest if abs(rest) > LEFT_BY_MEANS * abs(taken) else 0.0
+        for a in range(b + 1 if upper else left.size):
+            found = store[left[a], i]
+            if left_mean.size:
+                taken = total * (left_mean[a] * right_mean[b])
+                rest = found - taken
+                found = rest if abs(rest) > LEFT_BY_MEANS * abs(taken) else 0.0
+                store[left[a], i] = found
+            if upper:
+                store[i, left[a]] = found
 
 
 @kernel
@@ -305,7 +294,7 @@ def add_products(
                     out[left_rows.name[p], i] += factor * left_rows.number[p]
 
 
-def rows_of(matrix: Any, columns: Array, names: Array, d: int, means: Array | None) -> Listed:
+def rows_of(matrix: Any, columns: Array, names: Array, d: int, means: Array | None) -> RowLists:
     """Return the entries of these columns row by row; ``names``, which rise, stand for the columns.
 
     Columns that are stored in every row are listed less their means.
@@ -315,7 +304,7 @@ def rows_of(matrix: Any, columns: Array, names: Array, d: int, means: Array | No
     stored, offsets = int(counts.sum()), np.zeros(d + 1, dtype=np.int64)
     name, number = np.empty(stored, dtype=np.uint32), np.empty(stored)
     list_rows(matrix, columns, names, less, offsets, name, number)
-    return Listed(RowLists(offsets, np.flatnonzero(np.diff(offsets)), name, number), less)
+    return RowLists(offsets, np.flatnonzero(np.diff(offsets)), name, number, less)
 
 
 @kernel
