@@ -60,13 +60,12 @@ def place(files, tmp_path, monkeypatch):
 
 
 MISUSED = [
-    ("nonsense", "unknown command 'nonsense'"),
-    ("ft", "Did you mean 'fit'"),
+    ("nonsense", "No such command 'nonsense'"),
     *((f"{command} --nonsense", "No such option") for command in COMMANDS),
     # a file, a folder or a name that is not there
     *((f"{command} absent.csv", "Path 'absent.csv' does not exist") for command in ("fit", "path", "predict m.npz")),
     ("convert absent.csv new.parquet", "Path 'absent.csv' does not exist"),
-    ("fit folder --target absent", "target must be left out"),
+    ("fit folder --target absent", "must be left out for"),
     ("fit c.parquet --target absent --memory 2GB", "unknown target 'absent'"),
     ("fit t.csv --model group-lasso --groups absent", "no such file: absent"),
     ("reproduce --only-publish", "no such file"),
@@ -168,7 +167,7 @@ def refused(capsys, place, line, words, expected):
     assert sorted(path.relative_to(place) for path in place.rglob("*")) == before
 
 
-def test_help_names_every_command_and_has_headings(capsys):
+def test_help_names_every_command(capsys):
     code, out, _ = run(capsys, "--help")
     assert code == 0
     assert all(name in out for name in COMMANDS)
@@ -177,12 +176,6 @@ def test_help_names_every_command_and_has_headings(capsys):
         code, out, _ = run(capsys, name, "--help")
         assert code == 0
         assert "--json" in out
-    out = run(capsys, "fit", "--help")[1]
-    headings = re.findall(r"^(\w.*):$", out, re.MULTILINE)
-    assert headings == [
-        "The data file", "Columns and missing values", "The model", "Cross-validation", "The solver", "Explanation",
-        "General options",
-    ]  # fmt: skip
 
 
 def test_a_missing_file_is_reported_before_heavy_imports(tmp_path):

@@ -233,8 +233,8 @@ def two(folder, **columns):
 BAD = [
     (lambda f: open_data(f / "none.npy"), FileNotFoundError, "no such file or folder"),
     (lambda f: open_data(csv(f)), ValueError, "cannot be read piece by piece.*ascd convert"),
-    (lambda f: open_data(npy(f), target="y"), ValueError, "target must be left out for"),
-    (lambda f: open_data(npy(f), without=["y"]), ValueError, "without must be left out for"),
+    (lambda f: open_data(npy(f), target="y"), ValueError, "must be left out for"),
+    (lambda f: open_data(npy(f), without=["y"]), ValueError, "must be left out for"),
     (lambda f: open_data(npy(f), memory="3 apples"), ValueError, "memory must be at least 1 MiB.*'3 apples'"),
     (lambda f: open_data(npy(f), memory=10), ValueError, "memory must be at least 1 MiB.*got 10"),
     (lambda f: open_data([npy(f), npy(f, "F")]), ValueError, "list of Parquet files only"),

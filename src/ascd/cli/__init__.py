@@ -1,8 +1,6 @@
 """The command line ``ascd``: fit, predict, path, convert, demo, reproduce, info.
 
-Built on click (extra ``cli``), for its tab completion in bash, zsh and fish, its checked paths and choices, and its
-one-line usage errors; argparse has no completion of its own.  Commands print through ``console.py`` and do no
-mathematics.
+Built on click (extra ``cli``).  Commands print through ``console.py`` and do no mathematics.
 
 Exit codes: 0 done; 1 data that cannot be read or used, or work that fails; 2 wrong usage (``options.py``); 3 done, but
 short of the tolerance; 130 interrupted; 143 ended by SIGTERM.  Every error is one line.  Ctrl-C and SIGTERM stop a
@@ -105,7 +103,7 @@ def _run(arguments: Sequence[str] | None, seen: list[int]) -> int:
         print(f"ascd: the command line needs {error.name}: pip install ascd[cli]", file=sys.stderr)
         return ERROR
     from ascd.cli.app import app
-    from ascd.cli.console import Output, print_usage, readable
+    from ascd.cli.console import Output, one_line, print_usage
 
     settings = Output()
     try:
@@ -127,16 +125,13 @@ def _run(arguments: Sequence[str] | None, seen: list[int]) -> int:
             raise KeyboardInterrupt from None
         if settings.debug:
             raise
-        message = " ".join(readable(str(error)).split()) or type(error).__name__
+        message = one_line(str(error)) or type(error).__name__
         print(f"ascd: error: {message}  (--debug shows where)", file=sys.stderr)
         return USAGE if _is_absent(error) else ERROR
 
 
 def _is_absent(error: Exception) -> bool:
-    """Return True for an error of a name: a file, folder or column that is missing, or must not be there.
-
-    What the system reports by itself has a number (errno): that is work that fails.
-    """
+    """Return True for a file, folder or column that is missing, or must not be there, unless the system says so."""
     from ascd.io.tables import ColumnError
 
     is_named = isinstance(error, FileNotFoundError | FileExistsError) and error.errno is None

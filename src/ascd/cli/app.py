@@ -35,15 +35,6 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(f"ascd.cli.{module}"), cmd_name)
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            from ascd._core.checks import unknown_name
-
-            raise click.UsageError(str(unknown_name(args[0], "command", COMMANDS)))
-        return super().resolve_command(ctx, args)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))

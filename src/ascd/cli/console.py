@@ -8,13 +8,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from ascd.io.writing import json_ready
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 #: Words without a space that are longer than 200 characters; 60 of them are shown.
 LONG = re.compile(r"(\S{60})\S{140,}")
 
@@ -22,16 +21,14 @@ LONG = re.compile(r"(\S{60})\S{140,}")
 class Output:
     """How the running command prints: with tracebacks, as JSON."""
 
-    def __init__(self) -> None:
-        self.debug = False
-        self.json = False
+    debug = json = False
 
 
 def _set(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     setattr(context.ensure_object(Output), str(parameter.name), value)
 
 
-def common(command: Command) -> Command:
+def common(command: Any) -> Any:
     """Add the options that every command has."""
     flag = partial(click.option, is_flag=True, expose_value=False, callback=_set)
     debug = flag("--debug", help="Show the traceback of an error.")
@@ -55,6 +52,11 @@ def readable(text: str) -> str:
     """
     plain = "".join(letter if letter.isprintable() or letter in "\n\u00a0\u202f" else " " for letter in text)
     return LONG.sub(r"\1…", plain)
+
+
+def one_line(text: str) -> str:
+    """Return text from a file as a readable line."""
+    return " ".join(readable(text).split())
 
 
 def say(text: str = "") -> None:
@@ -90,26 +92,21 @@ def print_usage(error: Any) -> None:
     if type(error).__name__ == "NoArgsIsHelpError":  # of new versions of click
         error.show()
         return
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context else "ascd"
-    message = " ".join(readable(error.format_message()).split())
-    click.echo(f"{command}: error: {message}  ({command} --help lists the options)", err=True)
+    command = error.ctx.command_path if getattr(error, "ctx", None) else "ascd"
+    click.echo(f"{command}: error: {one_line(error.format_message())}  ({command} --help lists the options)", err=True)
 
 
-# ------------------------------------------------------------------------------------------ progress on a terminal
+# ---- progress on a terminal
 
 
 @contextmanager
 def advancing(text: str) -> Iterator[Callable[[float], None]]:
     """Show a bar on the terminal; yields a function that takes the share that is done."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress
 
-    percent = TextColumn("{task.percentage:>3.0f}%")
-    columns = (TextColumn("{task.description}"), BarColumn(), percent, TimeRemainingColumn())
     console = Console(stderr=True)
-    is_off = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=is_off) as bar, _announcing(console):
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar, _announcing(console):
         task = bar.add_task(text, total=None)
         yield lambda share: bar.update(task, completed=share, total=1.0)
 
@@ -131,16 +128,12 @@ def _announcing(console: Any) -> AbstractContextManager[None]:
     return announcing(console.print) if console.is_terminal else nullcontext()
 
 
-def bar_or_spinner(text: str, has_bar: bool = True) -> tuple[bool, AbstractContextManager[Any]]:
-    """Return whether the library shows its bar, with the time that is left, and what shows progress otherwise.
-
-    Its bar is shown on terminals, by what has one, and on standard error.
-    """
+def has_bar() -> bool:
+    """Return True where the library can show its bar, with the time that is left: on terminals, on standard error."""
     import rich
 
     rich.reconfigure(stderr=True)
-    is_bar = has_bar and rich.get_console().is_terminal
-    return is_bar, nullcontext() if is_bar else working(text)
+    return rich.get_console().is_terminal
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from ascd.io.tables import LabeledData, counted
 STABLE, FAIR = 0.9, 0.6
 #: Features that are printed, and drawn.
 MOST_SHOWN, MOST_DRAWN = 15, 40
-FEWEST_SAMPLES, FEWEST_OF_A_CLASS = 10, 4
+FEWEST_SAMPLES = 10
 #: The key of the features of a model with one output.
 EVERYTHING = "all features"
 HEAD = ("feature", "coefficient", "effect", "5 % to 95 % of fits", "same sign in", "how sure")
@@ -80,7 +80,7 @@ def examine(estimator: Any, fitted: Model, data: LabeledData, resamples: int) ->
 
 def explain(fitted: Model, found: dict[str, list[Evidence]], resamples: int, out: Path) -> dict[str, Any]:
     """Print a table a class, write a page with plots beside the model; return the same for machines."""
-    from ascd.reproduction.page import Drawing, Interval, TableSection, draw_intervals, write_page
+    from ascd.reproduction.page import Drawing, TableSection, draw_intervals, write_page
 
     sections: list[Drawing | TableSection] = []
     for number, (title, rows) in enumerate(found.items()):
@@ -89,8 +89,7 @@ def explain(fitted: Model, found: dict[str, list[Evidence]], resamples: int, out
         heading = f"\nHow sure: {resamples} fits to random halves of the samples{of_row}"
         show_table(HEAD, cells[:MOST_SHOWN], heading)
         say(f"{conclusion}\n")
-        drawn = [Interval(one.name, one.effect, one.low, one.high, one.share) for one in rows[:MOST_DRAWN]]
-        svg = draw_intervals(drawn, "effect: coefficient × standard deviation")
+        svg = draw_intervals(rows[:MOST_DRAWN], "effect: coefficient × standard deviation")
         sections.append(Drawing(f"features-{number}", f"Which features{of_row}", svg, conclusion))
         sections.append(TableSection(f"numbers-{number}", f"In numbers{of_row}", HEAD, cells, note=MEANING))
     where = fitted.header["data"]
@@ -170,11 +169,6 @@ def _resampled(estimator: Any, data: LabeledData, resamples: int, is_classifier:
     if is_classifier:  # C weighs the sum over the samples: half of them, twice the weight
         plain.set_params(C=plain.C * n / (n // 2))
     y, found = np.asarray(data.y), []
-    if is_classifier:
-        labels, counts = np.unique(y, return_counts=True)
-        if counts.min() < FEWEST_OF_A_CLASS:
-            few = f"class {labels[counts.argmin()]} has {counts.min()}"
-            raise ValueError(f"--explain draws halves, with at least {FEWEST_OF_A_CLASS} samples a class; {few}")
     with advancing(f"fitting {resamples} halves") as advance, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about convergence: the fits are summarised, not kept
         for number in range(resamples):

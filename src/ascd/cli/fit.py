@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from functools import partial
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from ascd._core.checks import unknown_name
 from ascd.cli import UNCONVERGED, options
-from ascd.cli.console import answer, bar_or_spinner, common, rounds_shown, say, show_table
+from ascd.cli.console import answer, common, has_bar, rounds_shown, say, show_table, working
 from ascd.cli.options import check_numeric, read_data, report_reading
 from ascd.io.models import Model, model_of, save
 from ascd.io.tables import LabeledData, counted, level_names
@@ -38,31 +38,30 @@ MODELS = {
 CLASSIFIERS = ("logistic", "svm")
 #: Coefficients of a table, and tables of a model with several classes.
 MOST_SHOWN, MOST_TABLES = 10, 20
-of_model = partial(options.option, heading="The model")
-of_cv = partial(options.option, heading="Cross-validation")
-of_solver = partial(options.option, heading="The solver")
-of_explain = partial(options.option, heading="Explanation")
+GROUPS = "a JSON file with lists of features, or how many neighbours make a group"
 
 
-@click.command(cls=options.GroupedCommand)
+@click.command()
 @options.data_options(*options.FILE, options.MEMORY, options.TARGET, *options.COLUMNS)
-@of_model("--model", type=click.Choice(list(MODELS)), default="lasso", show_default=True)
-@of_model("--alpha", type=float, help="Strength of the penalty, as in scikit-learn.")
-@of_model("--l1-ratio", type=float, help="1 is the Lasso's penalty, 0 is ridge's.")
-@of_model("--C", "C", type=float, help="Inverse strength for classifiers.")
-@of_model("--loss", type=click.Choice(["hinge", "squared_hinge"]), help="Of the SVM.")
-@of_model("--groups", help="Groups of features: a file (one label per line, or JSON), or how many neighbours make one.")
-@of_model("--weights", type=click.Choice(["sqrt"]), help="Of groups: the roots of their sizes.  [1 each]")
-@of_model("--epsilon", type=float, help="Where Huber's loss turns linear.")
-@of_model("--positive", is_flag=True, default=None, help="Only non-negative coefficients.")
-@of_model("--standardize", is_flag=True, default=None, help="Penalise coefficients of standardised features.")
-@of_model("--intercept/--no-intercept", "fit_intercept", default=None, help="Fit an intercept.")
-@of_cv("--cv", type=click.IntRange(2), help="Choose alpha or C by so many folds.")
-@of_cv("--choose", type=click.Choice(["best", "1se"]), help="The best, or the strongest within one standard error.")
-@of_solver("--tol", type=float, help="Duality gap relative to the objective at zero.  [1e-6]")
-@of_solver("--max-iter", type=click.IntRange(1), help="Most iterations.")
-@of_explain("--explain", "explained", is_flag=True, help="Which features, and how sure: a table and a page.")
-@of_explain("--resamples", type=click.IntRange(5), default=50, show_default=True, help="Half-samples that are fitted.")
+@click.option("--model", type=click.Choice(list(MODELS)), default="lasso", show_default=True)
+@click.option("--alpha", type=float, help="Strength of the penalty, as in scikit-learn.")
+@click.option("--l1-ratio", type=float, help="1 is the Lasso's penalty, 0 is ridge's.")
+@click.option("--C", "C", type=float, help="Inverse strength for classifiers.")
+@click.option("--loss", type=click.Choice(["hinge", "squared_hinge"]), help="Of the SVM.")
+@click.option("--groups", help=f"Groups of features: {GROUPS}.")
+@click.option("--weights", type=click.Choice(["sqrt"]), help="Of groups: the roots of their sizes.  [1 each]")
+@click.option("--epsilon", type=float, help="Where Huber's loss turns linear.")
+@click.option("--positive", is_flag=True, default=None, help="Only non-negative coefficients.")
+@click.option("--standardize", is_flag=True, default=None, help="Penalise coefficients of standardised features.")
+@click.option("--intercept/--no-intercept", "fit_intercept", default=None, help="Fit an intercept.")
+@click.option("--cv", type=click.IntRange(2), help="Choose alpha or C by so many folds.")
+@click.option(
+    "--choose", type=click.Choice(["best", "1se"]), help="The best, or the strongest within one standard error."
+)
+@click.option("--tol", type=float, help="Duality gap relative to the objective at zero.  [1e-6]")
+@click.option("--max-iter", type=click.IntRange(1), help="Most iterations.")
+@click.option("--explain", "explained", is_flag=True, help="Which features, and how sure: a table and a page.")
+@click.option("--resamples", type=click.IntRange(5), default=50, show_default=True, help="Half-samples of --explain.")
 @options.file_options(Path("model.npz"), "The model file.")
 @common
 def fit(
@@ -105,32 +104,26 @@ def _fit(data: LabeledData, label: str, estimator: Any, model: str, resamples: i
     from ascd.cli.explain import examine, explain
 
     report_reading(data, label)
-    stopwatch, is_on_disk, has_folds = Stopwatch(), hasattr(data.X, "bytes_read"), hasattr(estimator, "cv")
-    is_bar, shown = bar_or_spinner(f"fitting {model}", has_folds)
-    if is_on_disk and not has_folds:
-        shown = rounds_shown(f"fitting {model}", data.X)
-    if is_bar:
+    stopwatch, is_on_disk, text = Stopwatch(), hasattr(data.X, "bytes_read"), f"fitting {model}"
+    shown: Any = rounds_shown(text, data.X) if is_on_disk else working(text)
+    if hasattr(estimator, "cv") and has_bar():
         estimator.set_params(progress=True)
+        shown = nullcontext()
     with shown, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the certificate below says the same, in numbers
         estimator.fit(data.X, data.y)
-    seconds = stopwatch.seconds, stopwatch.compile_seconds
-    header = _header(estimator, label, data)
-    fitted = model_of(estimator, header, data.names)
-    score = _score(estimator, data)
+    found: dict[str, Any] = {"seconds": stopwatch.seconds, "compile_seconds": stopwatch.compile_seconds}
+    fitted = model_of(estimator, _header(estimator, label, data), data.names)
+    found |= {"score": _score(estimator, data), "nonzero": int(np.count_nonzero(fitted.coef))}
     evidence = examine(estimator, fitted, data, resamples) if resamples else None
     save(fitted, out)
-    _show_summary(fitted, estimator.certificate_, model, score, seconds)
+    _show_summary(fitted, estimator.certificate_, model, found)
     say(f"wrote {out}")
-    explained = None if evidence is None else explain(fitted, evidence, resamples, out)
-    found = {"seconds": seconds[0], "compile_seconds": seconds[1], "score": score, "explained": explained}
-    found["nonzero"] = int(np.count_nonzero(fitted.coef))
+    found["explained"] = None if evidence is None else explain(fitted, evidence, resamples, out)
     if is_on_disk:
         say(f"read {data.X.bytes_read / data.X.size:.2f} times the data, {data.X.bytes_read / 1e6:,.1f} MB")
         found["bytes_read"] = data.X.bytes_read
-    if fitted.classes.size:
-        found["classes"] = fitted.classes.tolist()
-    answer({**header, **found, "model_file": out})
+    answer({**fitted.header, **found, "classes": fitted.classes.tolist(), "model_file": out})
     return 0 if estimator.certificate_.status.is_answer else UNCONVERGED
 
 
@@ -166,11 +159,8 @@ def _header(estimator: Any, label: str, data: LabeledData) -> dict[str, Any]:
     }
 
 
-def _show_summary(fitted: Model, certificate: Any, model: str, score: float, seconds: tuple[float, float]) -> None:
+def _show_summary(fitted: Model, certificate: Any, model: str, found: dict[str, Any]) -> None:
     """Print data, score, certificate, and the largest coefficients, a table a class."""
-    from ascd._core.timing import A_MOMENT
-    from ascd.results import Status
-
     header, where = fitted.header, fitted.header["data"]
     shape = f"{counted(where['samples'], 'sample')}, {counted(where['features'], 'feature')}"
     say(f"{header['estimator']} on {where['file']}: {shape}")
@@ -180,11 +170,11 @@ def _show_summary(fitted: Model, certificate: Any, model: str, score: float, sec
     if error is not None:
         spread = f"{error['mean']:.4g} ± {error['standard_error']:.2g}"
         say(f"  {error['name']} over {error['folds']} folds: {spread} (mean and standard error)")
-    say(f"  nonzero coefficients {np.count_nonzero(fitted.coef):,} of {fitted.coef.size:,}")
+    say(f"  nonzero coefficients {found['nonzero']:,} of {fitted.coef.size:,}")
     name = "accuracy" if model in CLASSIFIERS else "D²" if model == "poisson" else "R²"
-    once = f", and {seconds[1]:.2f} s to compile, or to load what is compiled" if seconds[1] > A_MOMENT else ""
-    unknown = "is not known" if certificate.status is Status.UNREACHABLE else "is not defined for one sample"
-    say(f"  {name} on these data {score_text(score) if score == score else unknown}   in {seconds[0]:.2f} s{once}")
+    score = "is not known" if math.isnan(found["score"]) else score_text(found["score"])
+    once = f"and {found['compile_seconds']:.2f} s to compile, or to load what is compiled"
+    say(f"  {name} on these data {score}   in {found['seconds']:.2f} s, {once}")
     gap, reads = certificate.gap, certificate.columns_read
     proved = f"at most {gap:.2g} above optimal" if gap < math.inf else "no bound on its distance to optimal is known"
     objective = "" if math.isnan(certificate.objective) else f"objective {certificate.objective:.8g}, "
@@ -192,11 +182,10 @@ def _show_summary(fitted: Model, certificate: Any, model: str, score: float, sec
     if not certificate.converged:
         say(f"  {certificate.status.sentence}")
     say(f"  {reads:,.0f} columns read, {reads / where['features']:.1f} a feature\n")
-    for number in range(min(fitted.coef.shape[0], MOST_TABLES)):
+    for number in range(min(len(fitted.coef), MOST_TABLES)):
         _show_largest(fitted, number)
-    more = fitted.coef.shape[0] - MOST_TABLES
-    if more > 0:
-        say(f"… and {more:,} more classes")
+    if len(fitted.coef) > MOST_TABLES:
+        say(f"… and {len(fitted.coef) - MOST_TABLES:,} more classes")
 
 
 def score_text(score: float) -> str:
@@ -231,9 +220,7 @@ def make_estimator(model: str, cv: int | None, given: dict[str, Any]) -> Any:
         listed = ", ".join(_flag(option) for option in given if option in taken) or "none"
         raise ValueError(f"model {model!r} takes no {_flag(foreign)}; it takes {listed}")
     if "groups" in taken and "groups" not in chosen:
-        raise ValueError(
-            f"model {model!r} needs --groups: a file (one label per line, or JSON), or how many neighbours make one"
-        )
+        raise ValueError(f"model {model!r} needs --groups: {GROUPS}")
     if cv is None:
         if "choose" in chosen:
             raise ValueError("--choose needs --cv")
@@ -283,22 +270,19 @@ def check_target(data: LabeledData, model: str) -> None:
 def groups_of(text: str, data: LabeledData) -> Any:
     """Return groups of features as estimators take them.
 
-    A number stands for so many neighbours each.  A file has a label a line, one for every feature, or JSON: a list or
-    an object of lists of features, by number (from 0) or by name; that of a text column stands for all its 0/1 columns.
+    A number stands for so many neighbours each.  A JSON file has a list or an object of lists of features, by number
+    (from 0) or by name; that of a text column stands for all its 0/1 columns.
     """
     path = Path(text)
     if not path.exists():
         return int(text)
-    content = path.read_text(encoding="utf-8-sig").strip()
-    if not content.startswith(("[", "{")):
-        return [label.strip() for label in content.split("\n")]
     try:
-        written = json.loads(content)
+        written = json.loads(path.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:
         raise ValueError(f"--groups: {path.name} is not JSON: {error}") from error
     groups = list(written.values()) if isinstance(written, dict) else written
-    if not groups or not all(isinstance(part, list) for part in groups):
-        raise ValueError(f"--groups: {path.name} must hold lists of features, or a label a line")
+    if not isinstance(groups, list) or not groups or not all(isinstance(part, list) for part in groups):
+        raise ValueError(f"--groups: {path.name} must hold lists of features")
     place = {name: [j] for j, name in enumerate(data.names or [])}
     for source, levels in data.recipe.levels.items():
         place.setdefault(source, [place[name][0] for name in level_names(source, levels)])

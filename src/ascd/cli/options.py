@@ -8,70 +8,48 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial, wraps
+from functools import wraps
 from os.path import realpath
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from ascd.cli.console import say
+from ascd.cli.console import one_line, say
 from ascd.io import opening, reading, tables
 
 Decorator = Callable[[Any], Any]
 SEPARATORS = {"tab": "\t", "\\t": "\t", "space": reading.WHITESPACE, "comma": ",", "semicolon": ";", "pipe": "|"}
-#: Different values that a text column may have, to become columns of 0 and 1.
-MOST_LEVELS = 20
-
-
-class GroupedOption(click.Option):
-    """An option under a heading of the help."""
-
-    def __init__(self, *arguments: Any, heading: str = "", **others: Any) -> None:
-        super().__init__(*arguments, **others)
-        self.heading = heading
-
-
-class GroupedCommand(click.Command):
-    """A command whose help lists options under headings."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        sections: dict[str, list[Any]] = {}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
-            if record is not None:
-                sections.setdefault(getattr(parameter, "heading", ""), []).append(record)
-        for heading, records in sorted(sections.items(), key=lambda section: section[0] == ""):
-            with formatter.section(heading or "General options"):
-                formatter.write_dl(records)
-
-
-option = partial(click.option, cls=GroupedOption)
-of_file = partial(option, heading="The data file")
-of_columns = partial(option, heading="Columns and missing values")
 
 EXISTING = click.Path(exists=True, path_type=Path)
 FILE = (
     click.argument("data", type=EXISTING),
-    of_file("--format", type=click.Choice(list(reading.FORMATS)), help="Of DATA.  [by the file's name]"),
-    of_file("--sep", help="What separates columns of a CSV file: , ; tab space …  [found]"),
-    of_file("--decimal", type=click.Choice([".", ","]), help="The decimal mark of a CSV file.  [found]"),
-    of_file("--header/--no-header", default=None, help="Whether the first line has names.  [found]"),
-    of_file("--encoding", help="Of a CSV file, such as cp1252 or utf-16.  [utf-8]"),
-    of_file("--na", multiple=True, help="A text that stands for a missing value; repeat for several."),
+    click.option("--format", type=click.Choice(list(reading.FORMATS)), help="Of DATA.  [by the file's name]"),
+    click.option("--sep", help="What separates columns of a CSV file: , ; tab space …  [found]"),
+    click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark of a CSV file.  [found]"),
+    click.option("--header/--no-header", default=None, help="Whether the first line has names.  [found]"),
+    click.option("--encoding", help="Of a CSV file, such as cp1252 or utf-16.  [utf-8]"),
+    click.option("--na", multiple=True, help="A text that stands for a missing value; repeat for several."),
 )
-MEMORY = of_file("--memory", help="Read DATA chunk by chunk, with so much memory (2GB): Parquet, or from ascd convert.")
-TARGET = of_columns("--target", help="The target's column of a table.  [target, y or label, else the last]")
-WITHOUT = of_columns("--without", multiple=True, help="A column to leave out; repeat for several.")
-DROP = of_columns("--drop", is_flag=True, help="Leave out rows in which a value is missing.")
-FILL_WORDS = "Fill missing numbers with this, missing words with the most frequent."
-LEVEL_WORDS = "A text column becomes 0/1 columns if it has at most so many different values."
-COLUMNS = (
-    WITHOUT,
-    DROP,
-    of_columns("--impute", type=click.Choice(tables.FILLS), help=FILL_WORDS),
-    of_columns("--levels", type=click.IntRange(1), default=MOST_LEVELS, show_default=True, help=LEVEL_WORDS),
+MEMORY = click.option(
+    "--memory", help="Read DATA chunk by chunk, with so much memory (2GB): Parquet, or from ascd convert."
 )
+TARGET = click.option("--target", help="The target's column of a table.  [target, y or label, else the last]")
+WITHOUT = click.option("--without", multiple=True, help="A column to leave out; repeat for several.")
+DROP = click.option("--drop", is_flag=True, help="Leave out rows in which a value is missing.")
+IMPUTE = click.option(
+    "--impute",
+    type=click.Choice(tables.FILLS),
+    help="Fill missing numbers with this, missing words with the most frequent.",
+)
+LEVELS = click.option(
+    "--levels",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="A text column becomes 0/1 columns if it has at most so many different values.",
+)
+COLUMNS = (WITHOUT, DROP, IMPUTE, LEVELS)
 
 
 class DataOptions(NamedTuple):
@@ -110,13 +88,12 @@ def data_options(*options: Decorator) -> Decorator:
     def decorate(command: Any) -> Any:
         @wraps(command)
         def bundled(**given: Any) -> Any:
-            def taken(names: tuple[str, ...]) -> dict[str, Any]:
-                found = {name: given.pop(name) for name in names if name in given}
-                return {name: value for name, value in found.items() if value is not None}
+            def taken(kind: Any) -> Any:
+                found = {name: given.pop(name) for name in kind._fields if name in given}
+                return kind(**{name: value for name, value in found.items() if value is not None})
 
-            dialect = reading.Dialect(**taken(reading.Dialect._fields))
-            choices = tables.Choices(**taken(tables.Choices._fields))
-            dialect = dialect._replace(sep=SEPARATORS.get(dialect.sep or "", dialect.sep))
+            dialect, choices = taken(reading.Dialect), taken(tables.Choices)
+            dialect = dialect._replace(sep=SEPARATORS.get(dialect.sep, dialect.sep))
             file = given.pop("data"), given.pop("target"), given.pop("format")
             return command(source=DataOptions(*file, dialect, choices, given.pop("memory", None)), **given)
 
@@ -140,23 +117,22 @@ def read_data(source: DataOptions) -> tables.LabeledData:
 
 def _open(source: DataOptions) -> tables.LabeledData:
     """Open data that are read chunk by chunk, and read their target."""
-    import pandas
+    from pandas import Series
 
     if source.choices.drop or source.choices.impute:
         raise click.UsageError("--drop and --impute need the data in memory; ascd convert has --drop")
-    without, target, files = source.choices.without, source.target, opening.parquet_files(source.data)
+    without, target = source.choices.without, source.target
+    files = opening.parquet_files(source.data)
     if files:
         first = opening.open_parquet(files[0])
         left = [name for name in opening.parquet_columns(first) if name not in without]
-        target = tables.find_target(left, target or opening.converted_target(first)) if left else target
+        target = tables.find_target(left, target or opening.converted_target(first))
     data = opening.open_data(source.data, target=target, without=without, memory=source.memory)
     if data.y is None:
         raise ValueError(f"{source.data} holds no target; Parquet files and the folders of ascd convert do")
-    note = f"{data.size / 1e6:,.1f} MB, read chunk by chunk"
-    is_sparse = opening.is_sparse_folder(source.data)
-    recipe = tables.Recipe(written={"first": data.reader.first}) if is_sparse else tables.Recipe()
-    y = tables.target_values(pandas.Series(data.y))
-    found = tables.LabeledData(data, y, data.feature_names, target, (note,), recipe)
+    recipe = tables.Recipe(written={"first": data.reader.first} if data.reader.is_sparse else {})
+    notes = (f"{data.size / 1e6:,.1f} MB, read chunk by chunk",)
+    found = tables.LabeledData(data, tables.target_values(Series(data.y)), data.feature_names, target, notes, recipe)
     tables.check_target(found, source.data.name, "leave them out of the file")
     return found
 
@@ -167,7 +143,7 @@ def report_reading(data: tables.LabeledData, label: str) -> None:
         shape = f"{tables.counted(data.X.shape[0], 'row')}, {tables.counted(data.X.shape[1], 'feature')}"
         say(f"read {label}: {shape}{', ' + data.target_words.removeprefix('the ') if data.target else ''}")
         for note in data.notes:
-            say(f"  {' '.join(note.split())}")  # a name may have line breaks
+            say(f"  {one_line(note)}")
 
 
 def check_numeric(data: tables.LabeledData) -> None:
@@ -193,26 +169,21 @@ def as_usage() -> Iterator[None]:
 def folder_option(default: str) -> Decorator:
     """Return the option --out of commands that write a folder."""
     kind = click.Path(file_okay=False, path_type=Path)
-    return option("--out", type=kind, default=Path(default), show_default=True, help="The folder to write to.")
+    return click.option("--out", type=kind, default=Path(default), show_default=True, help="The folder to write to.")
 
 
 def file_options(default: Path | None, help: str) -> Decorator:
     """Return the options --out and --force of commands that write one file."""
-
-    def add(command: Any) -> Any:
-        kind = click.Path(dir_okay=False, path_type=Path)
-        out = option("--out", type=kind, default=default, show_default=default is not None, help=help)
-        return out(option("--force", is_flag=True, help="Overwrite a file that is there.")(command))
-
-    return add
+    kind = click.Path(dir_okay=False, path_type=Path)
+    out = click.option("--out", type=kind, default=default, show_default=default is not None, help=help)
+    force = click.option("--force", is_flag=True, help="Overwrite a file that is there.")
+    return lambda command: out(force(command))
 
 
 def check_file(path: Path, force: bool, *read: Path) -> None:
     """Raise an error where a file would be overwritten, or its folder be made; never overwrite what is ``read``."""
     if realpath(path) in map(realpath, read):
         raise click.UsageError(f"--out {path} is a file that is read: it would be lost; name another file")
-    if path.exists() and not path.is_file():
-        raise click.UsageError(f"--out {path} is not a file that can be replaced; name another")
     check_folder(path)
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists: --force overwrites it, --out names another file")

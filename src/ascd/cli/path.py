@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from functools import partial
+import warnings
+from contextlib import nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,33 +12,25 @@ import click
 import numpy as np
 
 from ascd.cli import UNCONVERGED, options
-from ascd.cli.console import answer, bar_or_spinner, common, say, show_table
+from ascd.cli.console import answer, common, has_bar, say, show_table, working
 from ascd.cli.options import check_numeric, read_data, report_reading
 from ascd.io.tables import LabeledData
 from ascd.io.writing import whole_folder
 
 #: Coefficients that are drawn, the largest ones; rows that are printed.
 MOST_CURVES, ROWS = 24, 12
-READING = (
-    "To the left the penalty is strong and all coefficients are 0; to the right it is weak. Solid: coefficients. "
-    "Dotted: how many are not 0."
-)
-
-
-of_path = partial(options.option, heading="The path")
 SHARE, EPS = (click.FloatRange(0, 1, min_open=True, max_open=is_open) for is_open in (False, True))
+TOL = click.FloatRange(0)
 
 
-@click.command(cls=options.GroupedCommand)
+@click.command()
 @options.data_options(*options.FILE, options.MEMORY, options.TARGET, *options.COLUMNS)
-@of_path("--model", type=click.Choice(["lasso", "elastic-net", "logistic"]), default="lasso", show_default=True)
-@of_path("--l1-ratio", type=SHARE, default=0.5, show_default=True, help="Of the elastic net.")
-@of_path("--standardize", is_flag=True, help="Penalise coefficients of standardised features.")
-@of_path("--points", type=click.IntRange(2), default=100, show_default=True, help="How many penalties.")
-@of_path("--eps", type=EPS, default=1e-2, show_default=True, help="The smallest, relative to the largest.")
-@of_path(
-    "--tol", type=click.FloatRange(0), default=1e-6, show_default=True, help="Duality gap relative to that at zero."
-)
+@click.option("--model", type=click.Choice(["lasso", "elastic-net", "logistic"]), default="lasso", show_default=True)
+@click.option("--l1-ratio", type=SHARE, default=0.5, show_default=True, help="Of the elastic net.")
+@click.option("--standardize", is_flag=True, help="Penalise coefficients of standardised features.")
+@click.option("--points", type=click.IntRange(2), default=100, show_default=True, help="How many penalties.")
+@click.option("--eps", type=EPS, default=1e-2, show_default=True, help="The smallest, relative to the largest.")
+@click.option("--tol", type=TOL, default=1e-6, show_default=True, help="Duality gap relative to that at zero.")
 @options.folder_option("path")
 @common
 def path(
@@ -48,10 +41,19 @@ def path(
 
     An intercept is fitted.  Penalties are scikit-learn's alpha, for logistic regression 1/C.
     """
+    from ascd import solver
+    from ascd.results import Status
+
     options.check_folder(out)
     source.check(may_stay=True)
     data = read_data(source)
-    found = _follow(model, _problem(data, model, l1_ratio, standardize), n_alphas=points, eps=eps, tol=tol)
+    problem, is_bar = _problem(data, model, l1_ratio, standardize), has_bar()
+    with nullcontext() if is_bar else working(f"following the path of {model}"):
+        found = solver.path(
+            problem, n_alphas=points, eps=eps, tol=tol, progress=is_bar, intercept=True, early_stop=False
+        )
+    if found.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
     report_reading(data, source.data.name)
     strengths, coefs = found.alphas / (1.0 if model == "logistic" else data.X.shape[0]), found.coefs
     nonzero, largest = np.count_nonzero(coefs, axis=0), np.abs(coefs).max(axis=0)
@@ -63,9 +65,7 @@ def path(
     ])  # fmt: skip
     if not found.status.is_answer:
         say(f"\n{found.status.sentence}")
-    caption = f"{points} penalties down to {eps:g} of the largest, tol {tol:g}{', standardised' * standardize}."
-    names = data.names or [f"feature {j}" for j in range(coefs.shape[0])]
-    files = _publish(out, (strengths, coefs, names), f"{model} on {source.data.name}", caption)
+    files = _publish(out, strengths, coefs, data.names or [f"feature {j}" for j in range(coefs.shape[0])])
     say("\n".join(f"wrote {path}" for path in files))
     answer({"strengths": strengths, "nonzero": nonzero, "status": str(found.status), "files": files})
     return 0 if found.status.is_answer else UNCONVERGED
@@ -93,43 +93,16 @@ def _problem(data: LabeledData, model: str, l1_ratio: float, standardize: bool) 
     return Problem(data.X, np.asarray(y, dtype=float), loss, penalty)
 
 
-def _follow(model: str, problem: Any, **grid: Any) -> Any:
-    """Return the path; on a terminal a bar shows the time that is left."""
-    from ascd import solver
-    from ascd.results import Status
-
-    is_bar, shown = bar_or_spinner(f"following the path of {model}")
-    with shown:
-        found = solver.path(problem, progress=is_bar, intercept=True, early_stop=False, **grid)
-    if found.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    return found
-
-
-def path_chart(strengths: Any, coefs: Any, names: list[str], title: str, caption: str) -> Any:
-    """Return a chart of the largest coefficients against the strength of the penalty, weaker to the right."""
-    from ascd.reproduction.page import Axis, Chart, Series
-
-    chosen = np.argsort(-np.abs(coefs).max(axis=1), kind="stable")[:MOST_CURVES]
-    x = {"strength": np.log10(strengths[0] / strengths).tolist()}
-    series = tuple(Series(names[j], x, coefs[j].tolist()) for j in chosen if np.any(coefs[j]))
-    nonzero = np.count_nonzero(coefs, axis=0).tolist()
-    count = Series("nonzero coefficients", x, [math.nan] * len(strengths), right=nonzero, color="#888888")
-    axes = (Axis("strength", "log10(largest penalty / penalty)"),)
-    text = f"{caption} The {len(series)} largest of {coefs.shape[0]:,} coefficients."
-    return Chart("path", title, text, axes, (*series, count), "coefficient", "nonzero (dotted)", log=False)
-
-
-def _publish(folder: Path, found: tuple[Any, Any, list[str]], title: str, caption: str) -> list[Path]:
-    """Write the page, the numbers and, where matplotlib is there, pictures: all of them or none."""
-    from importlib.util import find_spec
-
-    from ascd.reproduction.page import Section, draw_charts, write_page
-
-    chart = path_chart(*found, title, caption)
+def _publish(folder: Path, strengths: Any, coefs: Any, names: list[str]) -> list[Path]:
+    """Write the numbers and, where matplotlib is there, a picture."""
     with whole_folder(folder) as drafts:
-        made = [write_page(drafts / "path.html", chart.title, [Section("path", "The path", READING, (chart,))])]
-        made.append(drafts / "path.npz")
-        np.savez_compressed(made[-1], strengths=found[0], coefs=found[1], names=np.array(found[2]))
-        made += draw_charts([chart], drafts / "path") if find_spec("matplotlib") else []
+        made = [drafts / "path.npz"]
+        np.savez_compressed(made[0], strengths=strengths, coefs=coefs, names=np.array(names))
+        if find_spec("matplotlib"):
+            from ascd.plotting import plot_coefficients
+
+            made.append(drafts / "path.png")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about letters that the font lacks
+                plot_coefficients(strengths, coefs, most=MOST_CURVES, names=names).figure.savefig(made[1], dpi=150)
     return [folder / path.name for path in made]

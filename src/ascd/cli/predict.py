@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +9,18 @@ import click
 import numpy as np
 
 from ascd.cli import options
-from ascd.cli.console import answer, common, output, readable, say
+from ascd.cli.console import answer, common, one_line, output, say
 from ascd.cli.fit import score_text
 from ascd.io.models import UNFILLED, Model, load
 from ascd.io.reading import column_name, read_table
 from ascd.io.tables import TRUTHS, LabeledData, check_complete, has_target, word_of
 from ascd.io.writing import write_text
 
-#: Notes on a file that need not be printed.
-USUAL = re.compile("^separator (','|none), header$|^text column|^column|filled as in the model$")
 
-
-@click.command(cls=options.GroupedCommand)
+@click.command()
 @click.argument("model_file", type=options.EXISTING)
-@options.data_options(*options.FILE, options.of_columns("--target", help="A column to leave out, and to score by."))
-@options.option("--probabilities", is_flag=True, help="Probabilities of the classes instead (logistic regression).")
+@options.data_options(*options.FILE, click.option("--target", help="A column to leave out, and to score by."))
+@click.option("--probabilities", is_flag=True, help="Probabilities of the classes instead (logistic regression).")
 @options.file_options(None, "A CSV file; printed by default.")
 @common
 def predict(model_file: Path, source: options.DataOptions, probabilities: bool, out: Path | None, force: bool) -> None:
@@ -32,8 +28,8 @@ def predict(model_file: Path, source: options.DataOptions, probabilities: bool, 
 
     MODEL_FILE was written by `ascd fit`.  Features are matched by name where both sides have names, else by position;
     columns that the model does not know are left out.  How a CSV file is written is found as for a fit; what it does
-    not show (header, decimal mark) is as in the fit, unless an option says so.  How it was read, and the score where
-    DATA hold the target, are printed on standard error.
+    not show (header, decimal mark) is as in the fit, unless an option says so.  Values that the model has not seen,
+    and the score where DATA hold the target, are printed on standard error.
     """
     import pandas
 
@@ -68,8 +64,8 @@ def _data_for(model: Model, source: options.DataOptions) -> LabeledData:
     if given is not None and data.target not in (given, column_name(given, False)):
         raise click.UsageError(f"{source.data.name} has no column {given!r} to score by")
     for note in data.notes:
-        if "not seen" in note or not (USUAL.search(note) or output().json):
-            click.echo(readable(f"{source.data.name}: {' '.join(note.split())}"), err=True)
+        if "not seen" in note:
+            click.echo(f"{source.data.name}: {one_line(note)}", err=True)
     check_complete(data, source.data.name, UNFILLED, UNFILLED)
     return data
 

@@ -18,7 +18,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from tokenize import TokenError
 from typing import Any
 
@@ -125,16 +124,12 @@ def open_data(path: Any, *, target: str | None = None, without: Sequence[str] = 
         target = target or converted_target(open_parquet(files[0]))
         parquet = ParquetReader(files, tuple(without), target)
         return OnDisk(parquet, allowed, parquet.names, None if target is None else parquet.column(target))
-    first, is_sparse = files[0], is_sparse_folder(files[0])
+    first = files[0]
     if len(files) > 1:
         raise ValueError(f"path may be a list of Parquet files only; got {', '.join(one.name for one in files[:3])}")
-    if is_sparse and target == "label":
-        target = None
-    for argument, given in (("target", target), ("without", without or None)):
-        if given is not None:
-            kind = ColumnError if is_sparse else ValueError
-            raise kind(f"{argument} must be left out for {first}, whose columns have no names; got {given!r}")
-    if is_sparse:
+    if target is not None or without:
+        raise ColumnError(f"target and without must be left out for {first}, whose columns have no names")
+    if is_sparse_folder(first):
         folder = SparseReader(first)
         return OnDisk(folder, allowed, None, folder.y)
     if first.suffix.lower() != ".npy":
@@ -286,61 +281,45 @@ def _check_matrix(path: Path, array: Any) -> None:
 
 
 class ParquetReader:
-    """Parquet files, one after the other, without some columns; their row groups are the groups.
-
-    A file's handle serves one thread at a time; a copy in another process opens the files itself.
-    """
+    """Parquet files, one after the other, without some columns; their row groups are the groups."""
 
     together, rows_apart, is_sparse = 1, False, False
 
     def __init__(self, paths: Sequence[Path], without: Sequence[str] = (), target: str | None = None) -> None:
-        self.paths, self.states, self.bytes_read = list(paths), [*map(state_of, paths)], 0
-        self._open()
-        columns = parquet_columns(self.files[0])
+        self.bytes_read, states = 0, [*map(state_of, paths)]
+        files = [open_parquet(path) for path in paths]
+        columns = parquet_columns(files[0])
         check_names([] if target is None else [target], "target", columns)
         check_names(without, "column", columns)
         if len(set(columns)) < len(columns):
             twice = next(name for name in columns if columns.count(name) > 1)
             raise ValueError(f"{paths[0]}: the column {twice!r} is there twice")
         self.names = [name for name in columns if name not in without and name != target]
-        for path, file in zip(paths, self.files, strict=True):
+        for path, file in zip(paths, files, strict=True):
             if parquet_columns(file) != columns:
                 raise ValueError(f"{path} has other columns than {paths[0]}, or the same in another order")
-            for name in self.names:
-                _check_type(name, file.schema_arrow.field(name).type, path)
-        if target is not None and len({file.schema_arrow.field(target).type for file in self.files}) > 1:
+            _check_types(file.physical_schema, self.names, path)
+        if target is not None and len({file.physical_schema.field(target).type for file in files}) > 1:
             raise TypeError(f"the target {target!r} has not the same type in all of {', '.join(map(str, paths))}")
-        kinds = {str(file.schema_arrow.field(name).type) for file in self.files for name in self.names}
+        kinds = {str(file.physical_schema.field(name).type) for file in files for name in self.names}
         self.dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
-        heights = [self.files[k].metadata.row_group(g).num_rows for k, g in self.groups]
+        self.groups = [
+            (path, state, group)
+            for path, state, file in zip(paths, states, files, strict=True)
+            for group in file.split_by_row_group()
+            if group.row_groups[0].num_rows
+        ]
+        heights = [group.row_groups[0].num_rows for _, _, group in self.groups]
         self.ends = np.concatenate([[0], np.cumsum(heights)]).astype(np.int64)
         self.shape = (int(self.ends[-1]), len(self.names))
         self.size = 8 * self.shape[0] * self.shape[1]
         self.counts = np.full(self.shape[1], self.shape[0])
 
-    def _open(self) -> None:
-        self.files, self.lock = [open_parquet(path) for path in self.paths], Lock()
-        groups = [(k, g) for k, file in enumerate(self.files) for g in range(file.num_row_groups)]
-        self.groups = [(k, g) for k, g in groups if self.files[k].metadata.row_group(g).num_rows]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("files", "lock")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._open()
-
     def read(self, rows: slice, columns: Array | None) -> Array:
         """Return columns of one row group in Fortran order; all its rows are decoded, some converted."""
         number = int(np.searchsorted(self.ends, rows.start, side="right")) - 1
         names = self.names if columns is None else [self.names[j] for j in columns.tolist()]
-        k, group = self.groups[number]
-        with self.lock:
-            table = self._table(k, group, names)
-            meta, wanted = self.files[k].metadata.row_group(group), set(names)
-            stored = (meta.column(k) for k in range(meta.num_columns))
-            self.bytes_read += sum(one.total_compressed_size for one in stored if one.path_in_schema in wanted)
-        table = table.slice(rows.start - int(self.ends[number]), rows.stop - rows.start)
+        table = self._table(number, names).slice(rows.start - int(self.ends[number]), rows.stop - rows.start)
         out = np.empty((table.num_rows, len(names)), order="F")
         for j, name in enumerate(names):
             out[:, j] = table.column(name).to_numpy(zero_copy_only=False)
@@ -348,47 +327,53 @@ class ParquetReader:
 
     def column(self, name: str) -> Array:
         """Return one column of all rows as it is (the target may be text)."""
-        parts = [self._table(k, g, [name]).column(name).to_pandas().to_numpy() for k, g in self.groups]
+        parts = [self._table(k, [name]).column(name).to_pandas().to_numpy() for k in range(len(self.groups))]
         return np.concatenate(parts) if parts else np.empty(0)
 
-    def _table(self, k: int, group: int, names: Sequence[str]) -> Any:
-        with reading(self.paths[k], self.states[k]):
-            return self.files[k].read_row_group(group, columns=list(names))
+    def _table(self, number: int, names: list[str]) -> Any:
+        path, state, group = self.groups[number]
+        with reading(path, state):
+            found = group.to_table(columns=names, use_threads=False)
+            place = (group.physical_schema.get_field_index(name) for name in names)
+            stored = group.metadata.row_group(group.row_groups[0].id)
+            self.bytes_read += sum(stored.column(j).total_compressed_size for j in place)
+        return found
 
 
 def open_parquet(path: Path) -> Any:
-    """Open a Parquet file."""
+    """Return a Parquet file as a fragment of a data set."""
     try:
-        from pyarrow import ArrowInvalid
-        from pyarrow.parquet import ParquetFile
+        from pyarrow import dataset
     except ImportError as error:
         raise ImportError("Parquet files need pyarrow: pip install ascd[parquet]") from error
     try:
-        return ParquetFile(path)
-    except (ArrowInvalid, OSError) as error:
+        return next(dataset.dataset(path, format="parquet").get_fragments())
+    except (ValueError, OSError) as error:  # pyarrow's errors are among them
         raise ValueError(f"{path} is not a Parquet file: {error}") from error
 
 
 def parquet_columns(file: Any) -> list[str]:
     """Return the names of the columns, without the index of a DataFrame, which pandas stores beside them."""
-    schema = file.schema_arrow
+    schema = file.physical_schema
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     return [name for name in schema.names if name not in index]
 
 
 def converted_target(file: Any) -> str | None:
     """Return the target's name in a Parquet file that ``ascd convert`` wrote."""
-    found = (file.schema_arrow.metadata or {}).get(TARGET_KEY)
+    found = (file.physical_schema.metadata or {}).get(TARGET_KEY)
     return None if found is None else found.decode()
 
 
-def _check_type(name: str, kind: Any, path: Path) -> None:
+def _check_types(schema: Any, names: Sequence[str], path: Path) -> None:
     from pyarrow import types
 
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-        raise TypeError(
-            f"{path}: column {name!r} must hold numbers; it holds {kind}. Encode it, or leave it out (without)"
-        )
+    for name in names:
+        kind = schema.field(name).type
+        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+            raise TypeError(
+                f"{path}: column {name!r} must hold numbers; it holds {kind}. Encode it, or leave it out (without)"
+            )
 
 
 class SparseReader:

@@ -455,19 +455,9 @@ def _group(choice: str, values: dict[str, str]) -> str:
 # ---- coefficients with their range
 
 
-class Interval(NamedTuple):
-    """A coefficient with the range of its resampled values and the share of those with the same sign."""
-
-    name: str
-    value: float
-    low: float
-    high: float
-    share: float
-
-
-def draw_intervals(rows: Sequence[Interval], label: str) -> str:
-    """Return coefficients with their ranges as an SVG element of 640 × 24 a row: names, bars, and shares."""
-    ends = [0.0, *(end for row in rows for end in (row.value, row.low, row.high))]
+def draw_intervals(rows: Sequence[Any], label: str) -> str:
+    """Return effects with their ranges (``name``, ``effect``, ``low``, ``high``, ``share``) as an SVG element."""
+    ends = [0.0, *(end for row in rows for end in (row.effect, row.low, row.high))]
     low, wide, bottom = min(ends), (max(ends) - min(ends)) or 1.0, 24 * len(rows)
 
     def x(value: float) -> float:
@@ -484,7 +474,7 @@ def draw_intervals(rows: Sequence[Interval], label: str) -> str:
         parts += [
             text(230, y + 4, name),
             f'<line x1="{x(row.low):.1f}" x2="{x(row.high):.1f}" {bar}/>',
-            f'<circle cx="{x(row.value):.1f}" cy="{y}" r="5" fill="{color}"/>',
+            f'<circle cx="{x(row.effect):.1f}" cy="{y}" r="5" fill="{color}"/>',
             text(636, y + 4, f"{100.0 * row.share:.0f} %"),
         ]
     parts += [text(x(end), bottom + 16, f"{end:.3g}", "middle") for end in sorted({low, low + wide})]
