@@ -178,12 +178,19 @@ def largest_violation(parts: Any, blocks: Array, x: Array, g: Array) -> float:
 
 @kernel
 def list_undecided(parts: Any, x: Array, g: Array, radius: Array, listed: Array) -> int:
-    """List the blocks that are not at rest for certain; return how many there are."""
+    """List the blocks that are not at rest for certain; return how many there are.
+
+    The first loop has no branches: several coordinates go through it at a time.
+    """
+    for number in range(radius.size):
+        b = wide(number)
+        listed[b] = 0 if parts.rests_at(x, g, parts.first_at(b), b, radius[b]) else 1
     count = 0
     for number in range(radius.size):
         b = wide(number)
+        moves = listed[b]
         listed[wide(count)] = b
-        count += 0 if parts.rests_at(x, g, parts.first_at(b), b, radius[b]) else 1
+        count += moves
     return count
 
 

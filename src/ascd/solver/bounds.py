@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
+from ascd._core.jit import kernel, wide
 from ascd.problem.arithmetic import length_across, share_along
 from ascd.problem.groups import products
 from ascd.problem.tuning import SQUARE_ROUNDING
@@ -77,11 +78,8 @@ class GradientBounds:
             return
         self.exact_for = None
         self._compare(gradient)
-        along, across, total = self.place[:, self.slot]
-        is_plain = self.count == self.product.shape[0]
-        self.estimate = (along if is_plain else np.repeat(along, self.problem.groups.sizes))[:, None] * self.product
-        with np.errstate(all="ignore"):
-            self.radius = np.where(self.slot < 0, np.inf, across * self.length + total * self.mean)
+        starts = self.problem.groups.starts
+        fill_balls(self.slot, self.place, self.length, self.mean, starts, self.product, self.estimate, self.radius)
 
     def read(self, blocks: Array, gradient: Array, wanted: Wanted | None = None) -> None:
         """Read these blocks at the present raw gradient: their balls become points.
@@ -132,31 +130,80 @@ class GradientBounds:
         flat, is_all = gradient.ravel(), blocks is self.everything
         is_exact, self.exact_for = self.is_exact(gradient) or is_all, None
         self.references[here], self.total[here] = flat, gradient.sum(axis=0)
-        self.square[here] = inner_product(flat, flat)
+        self.square[here] = float(np.einsum("i,i->", flat, flat))  # the same bits with any number of threads
         if is_all:
-            self.used[:], self.slot[:], rows = 0, here, slice(None)
+            self.used[:], self.slot[:] = 0, here
+            self.product[:] = self.estimate[:] = found
+            self.radius[:] = 0.0
         else:
-            before = self.slot[blocks]
-            self.used -= np.bincount(before[before >= 0], minlength=self.used.size)
-            self.slot[blocks], rows = here, self.rows(blocks)
+            starts = self.problem.groups.starts
+            keep_exact(blocks, here, found, starts, self.slot, self.used, self.product, self.estimate, self.radius)
         self.used[here] += blocks.size
-        self.product[rows] = self.estimate[rows] = found
-        self.radius[blocks] = 0.0
         self.exact_for = gradient if is_exact else None
 
     def _compare(self, gradient: Array) -> None:
         """Fill in ``place``: how the raw gradient lies to the references."""
-        flat, total = gradient.ravel(), gradient.sum(axis=0)
-        size = inner_product(flat, flat)
-        for r in np.flatnonzero(self.used):
-            along = share_along(inner_product(self.references[r], flat), self.square[r])
-            rest = flat - along * self.references[r]
-            across = length_across(inner_product(rest, rest), SQUARE_ROUNDING * SQUARE_ROUNDING * size, size)
-            away = float(np.linalg.norm(total - along * self.total[r])) if self.intercept else 0.0
-            self.place[:, r] = along, across, away
+        total = gradient.sum(axis=0)
+        compare(gradient.ravel(), self.references, self.square, self.used, self.place)
+        for r in np.flatnonzero(self.used) if self.intercept else ():
+            self.place[2, r] = float(np.linalg.norm(total - self.place[0, r] * self.total[r]))
 
 
-def inner_product(one: Array, other: Array) -> float:
-    """Return ⟨one, other⟩, the same bits with any number of threads."""
-    with np.errstate(all="ignore"):
-        return float(np.einsum("i,i->", one, other))
+@kernel
+def compare(gradient: Array, references: Array, square: Array, used: Array, place: Array) -> None:
+    """Fill in s and ‖E‖ of the raw gradient for every reference that blocks refer to."""
+    size = 0.0
+    for k in range(gradient.size):
+        size += gradient[k] * gradient[k]
+    for r in range(used.size):
+        if used[r] > 0:
+            product, rest = 0.0, 0.0
+            for k in range(gradient.size):
+                product += references[r, k] * gradient[k]
+            along = share_along(product, square[r])
+            for k in range(gradient.size):
+                away = gradient[k] - along * references[r, k]
+                rest += away * away
+            place[0, r], place[1, r] = along, length_across(rest, SQUARE_ROUNDING * SQUARE_ROUNDING * size, size)
+
+
+@kernel
+def fill_balls(
+    slot: Array, place: Array, length: Array, mean: Array, starts: Array, product: Array, estimate: Array, radius: Array
+) -> None:
+    """Fill in the balls of all blocks, from the references that they refer to; slot -1 stands for none.
+
+    Loops without branches: several blocks go through them at a time.
+    """
+    for number in range(slot.size):
+        b = wide(number)
+        r = wide(max(slot[b], 0))
+        width = place[1, r] * length[b] + place[2, r] * mean[b]
+        radius[b] = width if slot[b] >= 0 else np.inf
+    if product.size == slot.size:
+        for number in range(slot.size):
+            j = wide(number)
+            estimate[j, 0] = place[0, wide(max(slot[j], 0))] * product[j, 0]
+    else:
+        for b in range(slot.size):
+            for j in range(wide(starts[b]), wide(starts[b + 1])):
+                for t in range(product.shape[1]):
+                    estimate[j, t] = place[0, wide(max(slot[b], 0))] * product[j, t]
+
+
+@kernel
+def keep_exact(
+    blocks: Array, here: int, found: Array, starts: Array, slot: Array, used: Array, product: Array, estimate: Array,
+    radius: Array,
+) -> None:  # fmt: skip
+    """Let these blocks refer to reference ``here``, with the products ``found``."""
+    first = 0
+    for i in range(blocks.size):
+        b = wide(blocks[i])
+        if slot[b] >= 0:
+            used[wide(slot[b])] -= 1
+        slot[b], radius[b] = here, 0.0
+        for j in range(wide(starts[b]), wide(starts[b + 1])):
+            for t in range(product.shape[1]):
+                product[j, t] = estimate[j, t] = found[first, t]
+            first += 1

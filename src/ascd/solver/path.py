@@ -226,7 +226,7 @@ def _exact_gradient(solver: Solver) -> Array:
     """Return the gradient of all coefficients, flat."""
     if not solver.bounds.is_exact(solver.state.raw_gradient):
         solver.bounds.read_all(solver.state.raw_gradient)
-    return solver.bounds.estimate.ravel()
+    return solver.bounds.estimate.flatten()
 
 
 def _coordinate_alpha(solver: Solver, penalty: Any) -> float:
