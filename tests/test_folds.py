@@ -8,7 +8,7 @@ import time
 import pytest
 
 from ascd._core.threads import threads_here
-from ascd.estimators._folds import side_by_side
+from ascd.estimators.cross_validation import side_by_side
 from ascd.results import Round, tell_onlooker
 
 

@@ -74,7 +74,7 @@ _FILES = {
     "ascd.engine.oracles": "Blind Cached Exact Norm Random Reference Simulated Sketch Stochastic",
     "ascd.engine.rules": "ASCD Adaptive Block Cyclic HeuristicASCD "
     "Importance LookAhead LowerASCD Steepest Uniform UpperASCD WorkingSetSweeps",
-    "ascd.estimators": " ".join(estimators.__all__),
+    "ascd.estimators": " ".join(estimators._HOMES),
     "ascd.io.models": "load",
     "ascd.io.opening": "OnDisk open_data",
     "ascd.problem.losses": "Huber Logistic Poisson Squared SquaredHinge",

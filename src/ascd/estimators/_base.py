@@ -3,6 +3,7 @@
 An estimator states a loss, a penalty and the units of its objective; ``LinearModel`` does the rest:
 
 ``_loss``              the name of the loss, or the loss itself
+``_checks``            options of scikit-learn's check of X and y
 ``_penalty``           the penalty for a strength, an l1_ratio and deviations of the features
 ``_units``             the factor of alpha beside F, and the objective in units of F, for a sum of sample weights
 ``_state``             the problem, from data and penalty
@@ -27,7 +28,6 @@ from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import _array_api
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
@@ -37,19 +37,15 @@ from ascd._core.checks import Array, as_finite_vector, as_parameter, check_place
 from ascd._core.devices import is_on_device, to_host
 from ascd._core.threads import as_n_jobs
 from ascd.estimators._data import (
-    HAS_DISPATCH,
     Training,
     applied,
-    as_offset,
     beside,
     classes_at,
     deviations,
     errors_about_x,
     fit_method,
     is_opened,
-    is_outside,
     opened_product,
-    put_beside,
     read,
     to_numpy,
 )
@@ -60,6 +56,7 @@ from ascd.estimators._solving import (
     changed,
     follow,
     frames_to_the_user,
+    solve_in_turn,
     solve_problem,
     state_problem,
 )
@@ -86,24 +83,17 @@ if TYPE_CHECKING:
         @classmethod
         def _get_param_names(cls) -> list[str]: ...
 
-    class RegressorMixin:
-        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
+    class RegressorMixin: ...
 
-    class LinearClassifierMixin:
-        def predict(self, X: Any) -> Array: ...
-        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
-
-        def _predict_proba_lr(self, X: Any) -> Array: ...
+    class ClassifierMixin: ...
 
     class SparseCoefMixin:
         def sparsify(self) -> Self: ...
         def densify(self) -> Self: ...
 
-    class MultiOutputMixin: ...
-
 else:
-    from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin  # noqa: F401
-    from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.linear_model._base import SparseCoefMixin
 
 
 # ---- what is proved of a fit
@@ -196,6 +186,7 @@ class LinearModel(BaseEstimator):
     _own: ClassVar[dict[str, Parameter]] = {}
     _parameter_constraints: ClassVar[dict[str, Any]]
     _loss: ClassVar[Any] = "squared"
+    _checks: ClassVar[dict[str, Any]] = {"y_numeric": True}
     #: Fitted attributes and what they are, for the docstrings.
     _fitted: ClassVar[dict[str, str]] = {
         "coef_, intercept_": "the fitted model",
@@ -237,25 +228,18 @@ class LinearModel(BaseEstimator):
         return elastic_net(ratio * strength, (1.0 - ratio) * strength, n_features, scale=scale, **how)
 
     def _state(self, data: Training, penalty: Any) -> Any:
-        return state_problem(data.X, data.y, self._loss, penalty, data.weight, data.offset, as_threads(self.n_jobs))
-
-    def _checks(self, y: Any) -> dict[str, Any]:
-        """Return options of scikit-learn's check of y."""
-        return {"y_numeric": True}
-
-    def _check_target(self, data: Training) -> Training:
-        """Return the data with the target as the loss takes it."""
-        return data._replace(y=np.asarray(data.y, dtype=np.float64))
+        threads, weight = as_threads(self.n_jobs), data.balanced_weight
+        return state_problem(data.X, data.y, self._loss, penalty, weight, data.offset, threads)
 
     # ---- fitting
 
     if TYPE_CHECKING:
 
-        def _keep(self, solution: Any, unit: float = 1.0) -> None:
-            """Set the fitted attributes from a solution."""
+        def _keep(self, solutions: list[Any], unit: float = 1.0) -> None:
+            """Set the fitted attributes from solutions."""
 
     def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:
-        return self._check_target(read(self, X, y, sample_weight, offset, **self._checks(y)))
+        return read(self, X, y, sample_weight, offset)
 
     def _settings(self) -> Settings:
         return Settings(
@@ -271,36 +255,30 @@ class LinearModel(BaseEstimator):
         """Return the deviations of the features where they are to be standardised."""
         return deviations(data.X, data.weight) if self.standardize else None
 
-    def _balanced(self, data: Training) -> Training:
-        """Return the data with weights times the factors of the classes, where there are classes."""
-        return data
-
     def _problems(self, data: Training, ratios: Sequence[float], strength: float = 1.0) -> list[Any]:
         """Return a problem for each l1_ratio, on one matrix, with a penalty of this strength in units of F."""
         scale = self._scale(data)
         penalties = [self._penalty(strength, ratio, data.X.shape[1], scale) for ratio in ratios]
-        first = self._state(self._balanced(data), penalties[0])
+        first = self._state(data, penalties[0])
         return [first, *(changed(first, penalty=penalty) for penalty in penalties[1:])]
 
     def _fit_one(self, data: Training, strength: float, ratio: float) -> None:
         """Fit with a penalty of this strength, in the user's units."""
         factor, unit = self._units(data.total)
-        self._fit_problem(data, self._problems(data, [ratio], strength * factor)[0], unit)
+        self._keep(self._solve(data, self._problems(data, [ratio], strength * factor)), unit)
 
-    def _fit_problem(self, data: Training, problem: Any, unit: float) -> None:
-        """Solve a problem and set the fitted attributes."""
-        self._keep(self._solve(problem), unit)
+    def _fit_strength(self, data: Training, problem: Any, strength: float) -> None:
+        """Fit a problem with a penalty of strength 1 for this strength, in the user's units."""
+        factor, unit = self._units(data.total)
+        stronger = changed(problem, penalty=problem.penalty.scaled(strength * factor))
+        self._keep(self._solve(data, [stronger]), unit)
 
     def _reweighed(self, data: Training, problem: Any, ratio: float) -> Any:
         """Return the problem with the sample weights of these data: a fold is weights of 0."""
-        parts: dict[str, Any] = {"sample_weight": self._balanced(data).weight}
+        parts: dict[str, Any] = {"sample_weight": data.balanced_weight}
         if self.standardize:  # each fold uses the deviations of the samples that it fits
             parts["penalty"] = self._penalty(1.0, ratio, data.X.shape[1], self._scale(data))
         return changed(problem, **parts)
-
-    def _scaled(self, problem: Any, factor: float) -> Any:
-        """Return the problem with its penalty times a factor."""
-        return changed(problem, penalty=problem.penalty.scaled(factor))
 
     def _follow(
         self, data: Training, problem: Any, strengths: Array, settings: Settings, x0: Array | None = None
@@ -309,23 +287,27 @@ class LinearModel(BaseEstimator):
         factors = self._units(data.total)[0] * strengths
         return follow(problem, factors, settings, intercept=self.fit_intercept, x0=x0)
 
-    def _solve(self, problem: Any) -> Any:
-        """Solve the problem, from the last fit for a warm start."""
-        coefs, constants = self._start(problem.n_outputs, problem.n_features)
-        start: dict[str, Any] = {}
-        if coefs is not None:
-            is_flat = problem.loss.is_flat
-            start = {"x0": coefs[0] if is_flat else coefs.T, "intercept0": constants[0] if is_flat else constants}
-        return solve_problem(problem, self._settings(), intercept=self.fit_intercept, **start)
+    def _solve(self, data: Training, problems: list[Any]) -> list[Any]:
+        """Solve the problem of each target, from the last fit for a warm start."""
+        settings, first, starts = self._settings(), problems[0], [dict[str, Any]()] * len(problems)
+        if self.warm_start and hasattr(self, "coef_"):
+            coefs, constants = self._start(len(problems) * first.n_outputs, first.n_features)
+            starts = [{"x0": coefs[k], "intercept0": constants[k]} for k in range(len(problems))]
+            if not first.loss.is_flat:
+                starts = [{"x0": coefs.T, "intercept0": constants}]
+        if len(problems) == 1:
+            return [solve_problem(first, settings, intercept=self.fit_intercept, **starts[0])]
+        pairs = zip(problems, starts, strict=True)
+        return solve_in_turn(
+            [partial(solve_problem, one, intercept=self.fit_intercept, **start) for one, start in pairs], settings
+        )
 
-    def _start(self, n_outputs: int, n_features: int) -> tuple[Array | None, Any]:
-        """Return coefficients and intercepts of the last fit for a warm start, one row an output; None without one.
+    def _start(self, n_outputs: int, n_features: int) -> tuple[Array, Array]:
+        """Return coefficients and intercepts of the last fit, one row an output.
 
         Coefficients may have been set by hand, without an intercept.
         """
-        coef: Any = getattr(self, "coef_", None) if self.warm_start else None
-        if coef is None:
-            return None, None
+        coef: Any = self.coef_
         coef = to_numpy(coef.toarray() if hasattr(coef, "toarray") else coef)
         if np.size(coef) != n_outputs * n_features:
             raise ValueError(
@@ -343,16 +325,14 @@ class LinearModel(BaseEstimator):
         First-order conditions are what other libraries stop at: a fit that meets them is not warned about.  After an
         interrupted solution ``fit_method`` raises ``KeyboardInterrupt``.
         """
-        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        if not all(np.isfinite(values).all() for values in (coef, intercept, *(one.x for one in solutions))):
             raise ValueError(
                 f"{type(self).__name__} ended with coefficients that are not finite. The input data may contain large "
                 "values and need to be preprocessed."
             )
         self.coef_, self.intercept_ = coef, intercept
         self.certificate_ = found = certificate_of(solutions, self.tol, unit)
-        self._is_interrupted = False
-        for one in solutions:
-            self._is_interrupted = self._is_interrupted or one.status is Status.INTERRUPTED
+        self._is_interrupted = Status.INTERRUPTED in [one.status for one in solutions]
         if found.status.is_answer or found.status is Status.INTERRUPTED:
             return
         gap = f"the duality gap is {found.gap:.3g}" if found.gap < math.inf else "no duality gap is known"
@@ -362,13 +342,9 @@ class LinearModel(BaseEstimator):
             f"of the objective. {ADVICE[found.status]}"
         )
 
-    def _count(self, solution: Any) -> int:
-        """Return iterations as scikit-learn counts them: at least one, unless none was allowed."""
-        return max(0 if self.max_iter == 0 else 1, solution.n_iter)
-
     # ---- predicting
 
-    def _linear_predictor(self, X: Any, offset: Any = None, method: str = "predict") -> Any:
+    def _linear_predictor(self, X: Any, offset: Any = None) -> Any:
         """Return X·coef + intercept + offset, where X is and in its form.
 
         New rows of a frame are encoded as the table was that the model was fitted with.
@@ -382,35 +358,35 @@ class LinearModel(BaseEstimator):
                 columns = columns.toarray() if sparse.issparse(columns) else to_host(columns)
                 found = opened_product(self, X, columns) + to_host(self.intercept_)
             kind = np.float32 if str(columns.dtype).endswith("float32") else np.float64
-            return put_beside(X, with_offset(found.astype(kind, copy=False), offset))
-        if HAS_DISPATCH:
-            _array_api.check_same_namespace(X, self, attribute="coef_", method=method)
+            return beside(X, with_offset(found.astype(kind, copy=False), offset))
         with errors_about_x():
+            X = to_numpy(X)
             check_places(X)
             X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
         intercept = self.intercept_
-        if is_on_device(columns) and not is_on_device(X):  # fitted there, used here
+        if is_on_device(columns):  # fitted there, used here
             columns, intercept = to_host(columns), to_host(intercept)
         return with_offset(safe_sparse_dot(X, columns, dense_output=True) + intercept, offset)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.array_api_support = HAS_DISPATCH
+        tags.target_tags.multi_output = "multi_output" in self._checks
         return tags
 
 
 class LinearRegressor(RegressorMixin, LinearModel):
-    """A linear estimator of numbers, with one problem for all targets."""
+    """A linear estimator of numbers."""
 
     _fitted: ClassVar[dict[str, str]] = {"dual_gap_, sparse_coef_": "as in scikit-learn's Lasso"}
 
-    def _keep(self, solution: Any, unit: float = 1.0) -> None:
-        """Set the fitted attributes from one solution."""
-        coef = np.asfortranarray(solution.x.T)
-        intercept: Any = solution.intercept if self.fit_intercept else 0.0
-        self.n_iter_, self.dual_gap_ = self._count(solution), unit * solution.gap
-        self._keep_model(coef, intercept, [solution], unit)
+    def _keep(self, solutions: list[Any], unit: float = 1.0) -> None:
+        """Set the fitted attributes from one solution, which may have several outputs."""
+        one = solutions[0]
+        self.n_iter_: Any = max(int(self.max_iter != 0), one.n_iter)
+        self.dual_gap_: Any = unit * one.gap
+        intercept = np.asarray(one.intercept)[()] if self.fit_intercept else 0.0
+        self._keep_model(np.asfortranarray(one.x.T), intercept, solutions, unit)
 
     def predict(self, X: Any) -> Array:
         """Return predictions for the rows of X: an array of shape (n_samples,) or (n_samples, n_targets)."""
@@ -419,10 +395,8 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R², the share of the (weighted) variance of y that is explained; 1 is best."""
-        if is_outside(X) or is_on_device(y) or is_on_device(sample_weight):
-            found = to_numpy(self.predict(X))
-            return float(r2_score(to_numpy(y), found, sample_weight=to_numpy(sample_weight)))
-        return float(super().score(X, y, sample_weight))
+        found = to_numpy(self.predict(X))
+        return float(r2_score(to_numpy(y), found, sample_weight=to_numpy(sample_weight)))
 
     @property
     def sparse_coef_(self) -> Any:
@@ -443,7 +417,7 @@ class PenalisedRegressor(LinearRegressor):
         return self
 
 
-class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearModel):
+class LinearClassifier(ClassifierMixin, SparseCoefMixin, LinearModel):
     """A linear estimator of classes."""
 
     _fitted: ClassVar[dict[str, str]] = {
@@ -451,20 +425,20 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearModel):
         "coef_, intercept_": "the fitted model: one row, or one a class where there are more than two",
     }
 
-    def _checks(self, y: Any) -> dict[str, Any]:
-        return {}
+    _checks: ClassVar[dict[str, Any]] = {}
+    class_weight = None
 
     def decision_function(self, X: Any) -> Array:
         """Return X·coef + intercept: positive for the second of two classes; of more, one column a class."""
-        return self._scores(X, method="decision_function")
+        return self._scores(X)
 
     def predict(self, X: Any) -> Any:
         """Return the class of each row of X."""
         return self._labels(self._scores(X))
 
-    def _scores(self, X: Any, offset: Any = None, method: str = "predict") -> Array:
-        """Return linear predictors with offset; ``method`` is named in errors."""
-        z = self._linear_predictor(X, method=method)
+    def _scores(self, X: Any, offset: Any = None) -> Array:
+        """Return linear predictors with offset."""
+        z = self._linear_predictor(X)
         return with_offset(z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z, offset)  # type: ignore[no-any-return]
 
     def _labels(self, scores: Any) -> Any:
@@ -472,11 +446,14 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearModel):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the (weighted) share of samples whose class is predicted."""
-        found = to_numpy(self.predict(X))
-        return float(accuracy_score(to_numpy(y), found, sample_weight=to_numpy(sample_weight)))
+        return self._accuracy(self.predict(X), y, sample_weight)
 
-    def _check_target(self, data: Training) -> Training:
+    def _accuracy(self, found: Any, y: Any, sample_weight: Any) -> float:
+        return float(accuracy_score(to_numpy(y), to_numpy(found), sample_weight=to_numpy(sample_weight)))
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:
         """Return the data with class numbers as target; the sample weights must leave samples of each class."""
+        data = super()._read(X, y, sample_weight, offset)
         labels, weight = data.y, data.weight
         self.classes_, codes = classes_of(labels)
         present = self.classes_ if weight is None else np.unique(labels[weight > 0.0])
@@ -488,7 +465,10 @@ class LinearClassifier(LinearClassifierMixin, SparseCoefMixin, LinearModel):
         if len(present) < len(self.classes_):
             missing = sorted(set(self.classes_.tolist()) - set(present.tolist()))
             raise ValueError(f"sample_weight is zero for all samples of the classes {missing}: remove these samples")
-        return data._replace(y=codes)
+        factors = None
+        if self.class_weight is not None:
+            factors = class_factors(self.class_weight, self.classes_, codes, weight)
+        return data._replace(y=codes, factors=factors)
 
 
 # ---- parts of estimators
@@ -543,10 +523,10 @@ def with_offset(z: Any, offset: Any) -> Any:
     """Return linear predictors, one a sample, with their known part added."""
     if offset is None:
         return z
-    known = as_offset(offset, z.shape[0])
+    known = as_finite_vector(to_numpy(offset), "offset", z.shape[0])
     if z.ndim != 1:
         raise ValueError(f"offset must be None where there are more than two classes; got {z.shape[1]} classes")
-    return z + beside(z, known)  # type: ignore[arg-type]
+    return z + beside(z, known)
 
 
 def as_threads(n_jobs: int | None) -> int:
@@ -585,8 +565,3 @@ def class_factors(class_weight: Any, classes: Array, codes: Array, weight: Array
     if not factors.any():
         raise ValueError(f"class_weight must be positive for one class at least; got {class_weight!r}")
     return factors[codes]
-
-
-def times(factors: Array, weight: Array | None) -> Array:
-    """Return the product of factors of classes and sample weights."""
-    return factors if weight is None else factors * weight

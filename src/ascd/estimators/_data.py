@@ -6,9 +6,8 @@
 - float32 data: ``coef_`` and ``intercept_`` are float32 where scikit-learn's are, and so is what the certificate is
   about (``_solving.rounded``).
 - Targets, weights and offsets of Dask or on a device come to the host.  The fitted arrays go to the device of X;
-  predictions for Dask's collections are Dask's, computed later, chunk by chunk where the data are.
-- With scikit-learn's array API dispatch, data of another namespace become NumPy's, and the fitted arrays go back;
-  ``classes_`` stay NumPy's, as they may be text.
+  predictions for Dask's collections are Dask's, computed later, chunk by chunk where the data are.  ``classes_`` stay
+  NumPy's, as they may be text; arrays of other namespaces on the host become NumPy's.
 - Errors name X and y: below the estimators the matrix is A and the target b.
 """
 
@@ -23,21 +22,19 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit
-from sklearn import get_config
+from scipy.special import expit, log_expit, log_softmax
 from sklearn.base import _fit_context
-from sklearn.utils import _array_api, check_consistent_length
+from sklearn.utils import check_consistent_length
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import _check_sample_weight, _check_y, column_or_1d, validate_data
 
 from ascd._core import devices
 from ascd._core.checks import Array, as_finite_vector, check_places, refuse_masks
-from ascd._core.devices import is_on_device, to_host
+from ascd._core.devices import library_of, to_host
 from ascd.estimators._parameters import documented
 from ascd.matrix.base import Matrix, as_block
 from ascd.matrix.cached import Remote
 from ascd.matrix.chunked import InTurn, chunked
-from ascd.matrix.columns import support
 from ascd.matrix.dense import Dense, LocalDense
 from ascd.matrix.on_dask import check_chunk, check_collection, computed, is_frame, known_widths
 from ascd.matrix.open import (
@@ -53,8 +50,6 @@ from ascd.problem.problem import check_finite
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 EPS = float(np.finfo(np.float64).eps)
-#: Versions of scikit-learn before this function cannot move arrays between namespaces.
-HAS_DISPATCH = hasattr(_array_api, "check_same_namespace")
 #: What follows where A and b are names, and no words.
 _NAMED = r"\b(?= (?:must|has|and|are|is)\b|[,:;.]|$)"
 
@@ -72,65 +67,28 @@ def is_outside(X: Any) -> bool:
     return type(X) is not np.ndarray and bool(is_collection(X) or is_there(X))
 
 
-def is_foreign(array: Any) -> bool:
-    """Return True for arrays of a namespace other than NumPy's, where scikit-learn's dispatch is on."""
-    if not HAS_DISPATCH or not get_config()["array_api_dispatch"] or isinstance(array, np.ndarray | np.generic):
-        return False
-    is_array = hasattr(array, "__array_namespace__") or type(array).__module__.partition(".")[0] == "torch"
-    return is_array and not sparse.issparse(array)
-
-
 def to_numpy(array: Any, is_data: bool = False) -> Any:
-    """Return arrays of another namespace or of Dask as NumPy's, and anything else as it is.
+    """Return arrays of another library or of Dask as NumPy's, and anything else as it is.
 
     Data (X) on a device or in a collection stay there.
     """
-    if array is None or type(array) is np.ndarray:
+    if array is None or isinstance(array, np.ndarray | np.generic):
         return array
-    if is_collection(array):
-        return array if is_data else computed(array)
-    if is_on_device(array):
-        return array if is_data else to_host(array)
-    if is_sparse_on_device(array):
-        return array
-    return _array_api.move_to(array, xp=np, device="cpu") if is_foreign(array) else array
+    if is_outside(array):
+        return array if is_data else computed(array) if is_collection(array) else to_host(array)
+    is_tensor = hasattr(array, "__array_namespace__") or library_of(array) == "torch"
+    return np.asarray(array) if is_tensor else array
 
 
-class Form(NamedTuple):
-    """The form of fitted arrays: float32 or not, and a function that puts them where X is (None for NumPy)."""
-
-    is_float32: bool
-    put: Callable[[Any], Any] | None = None
-
-    @classmethod
-    def of(cls, X: Any) -> Form:
-        if is_there(X):
-            return cls(str(X.dtype).endswith("float32"), partial(put_beside, X))
-        dtypes = set(X.dtypes) if hasattr(X, "dtypes") and getattr(X, "ndim", 2) == 2 else {getattr(X, "dtype", None)}
-        if not is_foreign(X):
-            return cls(dtypes == {np.dtype(np.float32)})
-        namespace, _, device = _array_api.get_namespace_and_device(X)
-        return cls(dtypes == {namespace.float32}, partial(namespace.asarray, device=device))
-
-    def convert(self, estimator: Any) -> None:
-        """Put the fitted attributes into this form."""
-        fitted = (estimator.coef_, estimator.intercept_)
-        largest = max(float(np.abs(values).max()) for values in fitted)
-        if self.is_float32 and estimator._keeps_float32 and largest <= float(np.finfo(np.float32).max):
-            estimator.coef_ = estimator.coef_.astype(np.float32)
-            if estimator.fit_intercept or np.ndim(estimator.intercept_):
-                estimator.intercept_ = np.asarray(estimator.intercept_, dtype=np.float32)[()]
-        if self.put is None:
-            return
-        for name, value in list(vars(estimator).items()):
-            is_array = isinstance(value, np.ndarray) or (name == "intercept_" and estimator.fit_intercept)
-            if name.endswith("_") and name != "classes_" and is_array:
-                setattr(estimator, name, self.put(np.asarray(value)))
+def is_float32(X: Any) -> bool:
+    """Return True for data whose entries are all float32."""
+    dtypes = X.dtypes if getattr(X, "ndim", 0) == 2 and hasattr(X, "dtypes") else [getattr(X, "dtype", None)]
+    return all(str(dtype).endswith("float32") for dtype in dtypes)
 
 
-def put_beside(X: Any, values: Any) -> Any:
-    """Return host values on the device of X; as they are where X is on the host, or where they are text."""
-    if not is_there(X) or np.asarray(values).dtype.kind not in "fiub":
+def beside(X: Any, values: Any) -> Any:
+    """Return host values on the device of X; as they are where X is on the host or Dask's, or where they are text."""
+    if type(X) is np.ndarray or not is_there(X) or np.asarray(values).dtype.kind not in "fiub":
         return values
     return devices.put_beside(X.data if is_sparse_on_device(X) else X, values)
 
@@ -147,18 +105,19 @@ def fit_method(fit: Fit) -> Fit:
     @wraps(fit)
     def fit_in_numpy(self: Any, X: Any, y: Any, sample_weight: Any = None, *others: Any, **params: Any) -> Any:
         with errors_about_x(X):
-            form = Form(X.dtype == np.float32) if type(X) is np.ndarray else Form.of(X)
-            self._to_float32, self._is_interrupted = form.is_float32 and self._keeps_float32, False
+            is_array = type(X) is np.ndarray
+            to_float32 = (X.dtype == np.float32 if is_array else is_float32(X)) and self._keeps_float32
+            self._to_float32, self._is_interrupted = to_float32, False
             try:
-                data = X if type(X) is np.ndarray else to_numpy(brought_if_small(X), is_data=True)
+                data = X if is_array else to_numpy(brought_if_small(X), is_data=True)
                 for name in params:
                     params[name] = to_numpy(params[name])
                 fitted = fit(self, data, to_numpy(y), to_numpy(sample_weight), *others, **params)
             finally:
                 is_interrupted = self._is_interrupted
                 del self._to_float32, self._is_interrupted
-        if form != (False, None):
-            form.convert(self)
+        if to_float32 or not is_array:
+            give_form(self, X, to_float32)
         if is_interrupted:
             raise KeyboardInterrupt
         return fitted
@@ -167,13 +126,38 @@ def fit_method(fit: Fit) -> Fit:
     return checked  # type: ignore[no-any-return]
 
 
+def give_form(estimator: Any, X: Any, to_float32: bool) -> None:
+    """Put the fitted attributes into the form of X: float32 where their range allows it, on its device."""
+    largest = max(float(np.abs(values).max()) for values in (estimator.coef_, estimator.intercept_))
+    if to_float32 and largest <= float(np.finfo(np.float32).max):
+        estimator.coef_ = estimator.coef_.astype(np.float32)
+        if estimator.fit_intercept or np.ndim(estimator.intercept_):
+            estimator.intercept_ = np.asarray(estimator.intercept_, dtype=np.float32)[()]
+    for name, value in list(vars(estimator).items()) if is_there(X) else []:
+        is_array = isinstance(value, np.ndarray) or (name == "intercept_" and estimator.fit_intercept)
+        if name.endswith("_") and name != "classes_" and is_array:
+            setattr(estimator, name, beside(X, np.asarray(value)))
+
+
 class Training(NamedTuple):
-    """The data of a fit: X, the target as the loss takes it, sample weights (None for equal ones) and an offset."""
+    """The data of a fit: X, the target as the loss takes it, sample weights (None for equal ones) and an offset.
+
+    ``factors`` are those of the samples' classes, ``score_params`` what the scorer of a cross-validation gets.
+    """
 
     X: Any
     y: Array
     weight: Array | None = None
     offset: Array | None = None
+    factors: Array | None = None
+    score_params: dict[str, Any] | None = None
+
+    @property
+    def balanced_weight(self) -> Array | None:
+        """The sample weights times the factors of the classes; None where all are 1."""
+        if self.factors is None or self.weight is None:
+            return self.weight if self.factors is None else self.factors
+        return self.factors * self.weight
 
     @property
     def total(self) -> float:
@@ -181,28 +165,40 @@ class Training(NamedTuple):
         return float(self.X.shape[0] if self.weight is None else self.weight.sum())
 
 
-def read(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None, **checks: Any) -> Training:
+def read(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:
     """Check the data of a fit as scikit-learn does; large arrays stay as they are, small ones become float64.
 
-    Whether X is finite is seen when the problem is built, without another pass over the data.
+    Whether X is finite is seen when the problem is built, without another pass over the data.  SciPy converts sparse
+    matrices without a check of their indices, so these are checked before.
     """
+    checks = estimator._checks
+    if type(y) is np.ndarray and y.ndim == 1 and "multi_output" in checks:  # one target is read faster
+        checks = {"y_numeric": True}
     for values, name in ((X, "X"), (y, "y")):
         if type(values) is not np.ndarray:
             refuse_masks(values, name)
     if sparse.issparse(y):
         raise TypeError(f"y must be a dense array; got a sparse {type(y).__name__}: use y.toarray()")
     data: Any
-    if type(X) is not np.ndarray and is_opened(X):
+    if is_opened(X):
         data, y = _read_opened(estimator, X, y, **checks)
     else:
-        matrix, y = validate_data(estimator, X, y, **{**layout_of(X), "ensure_all_finite": False, **checks})
+        if sparse.issparse(X):
+            check_places(X)
+        layout = {"accept_sparse": "csc", "dtype": np.float64, "order": "F"}
+        if is_read_in_place(X):  # it is large: nothing is converted
+            layout = {"accept_sparse": ["csc", "csr"], "dtype": None, "order": None}
+        matrix, y = validate_data(estimator, X, y, **{**layout, "ensure_all_finite": False, **checks})
         data = InMemory(matrix)
     vars(estimator).pop("_table", None)
     if hasattr(X, "without_rows"):
         estimator._table = X.without_rows()
-    n = data.shape[0]
-    weight = None if sample_weight is None else as_sample_weight(sample_weight, n)
-    return Training(data, y, weight, None if offset is None else as_offset(offset, n))
+    n, weight = data.shape[0], None
+    if sample_weight is not None:
+        weight = as_sample_weight(sample_weight, n)
+    if offset is not None:
+        offset = as_finite_vector(to_numpy(offset), "offset", n)
+    return Training(data, np.asarray(y, dtype=np.float64) if "y_numeric" in checks else y, weight, offset)
 
 
 def _read_opened(
@@ -222,18 +218,6 @@ def _read_opened(
     return data, target if multi_output else column_or_1d(target)
 
 
-def layout_of(X: Any) -> dict[str, Any]:
-    """Return scikit-learn's options for X: nothing is converted where it is large and read in place.
-
-    SciPy converts sparse matrices without a check of their indices, so these are checked before.
-    """
-    if sparse.issparse(X):
-        check_places(X)
-    if is_read_in_place(X):
-        return {"accept_sparse": ["csc", "csr"], "dtype": None, "order": None}
-    return {"accept_sparse": "csc", "dtype": np.float64, "order": "F"}
-
-
 def as_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
     """Return non-negative weights with a positive sum, or None for equal ones."""
     if sample_weight is None:
@@ -244,11 +228,6 @@ def as_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
     if not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weight
-
-
-def as_offset(offset: Any, n_samples: int) -> Array | None:
-    """Return known parts of the linear predictor, one a sample, or None for zeros."""
-    return None if offset is None else as_finite_vector(to_numpy(offset), "offset", n_samples)
 
 
 def rows_only(count: int) -> Array:
@@ -368,14 +347,6 @@ def deviations(X: Any, weight: Array | None) -> Array:
     With these d_j and v_j = d_j·w_j, the features x_j/d_j with coefficients v predict the same, and a penalty on v is
     one on w with other weights: l1·|v_j| + ½·l2·v_j² = (d_j·l1)·|w_j| + ½·(d_j²·l2)·w_j².  The means only change the
     intercept, which has no penalty.  R's glmnet does the same for standardize=TRUE.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> deviations(np.array([[0.0, 5.0], [2.0, 5.0]]), None)
-    array([1., 1.])
-    >>> deviations(np.array([[0.0], [2.0], [9.0]]), np.array([1.0, 3.0, 0.0])).round(4)
-    array([0.866])
     """
     with np.errstate(over="ignore", invalid="ignore"):  # entries that are not finite are reported by the problem
         means, variances = moments(X, weight)
@@ -383,14 +354,6 @@ def deviations(X: Any, weight: Array | None) -> Array:
         is_constant = variances <= n * EPS * variances + (n * means * EPS) ** 2
         found = np.sqrt(variances)
     return np.where(is_constant | ~np.isfinite(found), 1.0, found)
-
-
-def sparse_columns(coefs: Array) -> Any:
-    """Return coefficients, a column for each fit, as a sparse matrix; SciPy would search them row by row."""
-    there = [support(column) for column in coefs.T]
-    ends = np.cumsum([0, *map(len, there)])
-    values = [column[rows] for column, rows in zip(coefs.T, there, strict=True)]
-    return sparse.csc_array((np.concatenate(values), np.concatenate(there), ends), shape=coefs.shape)
 
 
 # ---- predictions
@@ -471,12 +434,6 @@ def applied(function: Callable[[Array], Array], z: Any, dtype: Any, columns: int
     return beside(z, function(to_numpy(z)))
 
 
-def beside(z: Any, values: Array) -> Any:
-    """Return host values in the form of z, of which Dask's is none; text stays as it is."""
-    put = None if is_collection(z) else Form.of(z).put
-    return values if put is None or values.dtype.kind not in "fiub" else put(values)
-
-
 def classes_at(scores: Array, classes: Array) -> Array:
     """Return the class with the highest score: of two, the second where its score is positive."""
     return np.asarray(classes[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)])
@@ -487,19 +444,16 @@ def probabilities_at(odds: Array) -> Array:
     return np.asarray(softmax(odds) if odds.ndim == 2 else np.stack([expit(-odds), expit(odds)], axis=1))
 
 
+def log_probabilities_at(odds: Array) -> Array:
+    """Return the logarithm of the probability of each class from log-odds."""
+    return np.asarray(log_softmax(odds, axis=1) if odds.ndim == 2 else log_expit(np.stack([-odds, odds], axis=1)))
+
+
 # ---- error messages
 
 
 def renamed(message: str) -> str:
-    """Turn a message about A, or b, into one about X, or y.
-
-    Examples
-    --------
-    >>> renamed("A must be finite; b has the length 3. A number is not.")
-    'X must be finite; y has the length 3. A number is not.'
-    >>> renamed("its norm overflows: rescale A")
-    'its norm overflows: rescale X'
-    """
+    """Turn a message about A, or b, into one about X, or y: "rescale A" is "rescale X"."""
     return re.sub(rf"\bb{_NAMED}", "y", re.sub(rf"\bA{_NAMED}", "X", message))
 
 

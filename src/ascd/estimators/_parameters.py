@@ -117,12 +117,13 @@ SHARED: dict[str, Parameter] = {
     ),
     "eps": Parameter([POSITIVE], "float", "Smallest alpha of the grid, relative to the largest."),
     "alphas": Parameter([COUNT, "array-like"], "int or array", "Number of alphas, or their values."),
+    "Cs": Parameter([COUNT, "array-like"], "int or array", "How many between 1e-4 and 1e4, or which."),
     "cv": Parameter(["cv_object"], "int, splitter or iterable", "5 folds for None (stratified for classes)."),
     "progress": Parameter(["boolean"], "bool", "Show a progress bar (needs ``rich`` outside of notebooks)."),
     "choose": Parameter(
         [StrOptions({"best", "1se"})], '{"best", "1se"}',
-        "The strength of the last fit: the one with the smallest mean error, or the strongest within one standard "
-        "error of it (glmnet's lambda.1se), which gives a simpler model.",
+        "The strength of the last fit: the one with the smallest mean error (the best mean score), or the strongest "
+        "within one standard error of it (glmnet's lambda.1se), which gives a simpler model.",
     ),
 }  # fmt: skip
 #: Where scikit-learn takes max_iter=0.
@@ -145,7 +146,6 @@ ARGUMENTS: dict[str, Parameter] = {
     "model": Parameter([], "estimator", "Which; of a classifier ``Cs`` are followed, of a regression ``alphas``."),
     "params": Parameter([], "dict", "For the splitter and the scorer, with scikit-learn's metadata routing."),
     "n_alphas": Parameter([], "int", "Older name for a number as ``alphas``."),
-    "Cs": Parameter([], "int or array", "How many between 1e-4 and 1e4, or which."),
     "pos_class": Parameter([], "label", "The class fitted against the rest; by default the second of two."),
     "coef_init": Parameter([], "array of shape (n_features,)", "Where the first fit starts."),
     "coef": Parameter(

@@ -18,6 +18,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,11 +56,6 @@ class Settings:
     solver: Any = "auto"
     random_state: Any = None
     to_float32: bool = False
-
-    @property
-    def is_auto(self) -> bool:
-        """True for the production solver."""
-        return isinstance(self.solver, str) and self.solver == "auto"
 
 
 # ---- problems
@@ -133,22 +129,20 @@ def solve_problem(
 
     ``energy`` is ½·Σ μ_j w_j² of the coefficients w that a point x stands for, by default x itself.
     """
-    if x0 is not None and problem.is_by_coordinate and not is_allowed(problem, x0):
+    if x0 is not None and problem.is_by_coordinate and not math.isfinite(problem.cost(x0)):
         x0 = None  # a warm start that other bounds do not allow
     limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "intercept": intercept, "x0": x0}
-    if not settings.is_auto:
+    if settings.solver != "auto":
         found: Any = minimize_problem(problem, settings, intercept0=intercept0 or 0.0, **limits)
     else:
         found = solve(problem, intercept0=intercept0 if intercept else None, n_jobs=settings.n_jobs, **limits)
-        energy = energy or energy_of(problem.penalty)
+        if energy is None:
+            mu = curvatures_of(problem.penalty)
+            if mu is not None and np.any(mu):
+                energy = partial(energy_of, mu)
         if energy is not None:
             found = refined(problem, settings, intercept, found, energy)
     return in_float32(problem, found, settings) if settings.to_float32 else found
-
-
-def is_allowed(problem: Any, x: Array) -> bool:
-    """Return True for coefficients within the bounds of a penalty by coordinate."""
-    return math.isfinite(problem.cost(x))
 
 
 def solve_in_turn(solvers: Iterable[Callable[[Settings], Any]], settings: Settings) -> list[Any]:
@@ -164,10 +158,9 @@ def solve_in_turn(solvers: Iterable[Callable[[Settings], Any]], settings: Settin
     return solutions
 
 
-def energy_of(penalty: Any) -> Energy | None:
-    """Return ½·Σ μ_j x_j² as a function of x; None where the penalty has kinks or nothing is penalised."""
-    mu = curvatures_of(penalty)
-    return None if mu is None or not np.any(mu) else lambda x: 0.5 * float(np.sum(mu * x**2))
+def energy_of(mu: Any, x: Array) -> float:
+    """Return ½·Σ μ_j x_j²."""
+    return 0.5 * float(np.sum(mu * x**2))
 
 
 def curvatures_of(penalty: Any) -> Any:
@@ -195,9 +188,8 @@ def refined(problem: Any, settings: Settings, intercept: bool, found: Any, energ
             return replace(found, status=Status.INTERRUPTED)
         except DataGone:
             break
-        is_over = finer.status is Status.INTERRUPTED
-        best = finer if finer.gap <= found.gap else found
-        found = added(found, finer, replace(best, status=Status.INTERRUPTED if is_over else found.status))
+        status = finer.status if finer.status is Status.INTERRUPTED else found.status
+        found = added(found, finer, replace(finer if finer.gap <= found.gap else found, status=status))
         if not finer.converged:
             break
     return found
@@ -213,42 +205,34 @@ def added(first: Any, second: Any, best: Any) -> Any:
 
 
 def in_float32(problem: Any, found: Any, settings: Settings) -> Any:
-    """Return the solution in float32; without the data nothing is proved of it."""
-    status = found.status
-    try:
-        if status is not Status.UNREACHABLE:
-            return rounded(problem, found, settings.tol)
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
-    except DataGone as error:
-        tell_of_loss(error)
-        status = Status.UNREACHABLE
-    return replace(found, status=status, gap=math.inf)
-
-
-def rounded(problem: Any, found: Any, tol: float) -> Any:
     """Return the solution with coefficients and intercepts that float32 holds, and their own gap.
 
-    Coefficients are rounded towards zero where bounds do not allow the nearest ones.
-    F(x') − min F is F(x') − F(x), whose rounding errors are added, and the gap of x.
+    Coefficients are rounded towards zero where bounds do not allow the nearest ones.  F(x') − min F is F(x') − F(x),
+    whose rounding errors are added, and the gap of x; without the data nothing is proved.
     """
     with np.errstate(over="ignore"):
         nearest = found.x.astype(np.float32)
-        if problem.is_by_coordinate and not is_allowed(problem, nearest.astype(np.float64)):
+        if problem.is_by_coordinate and not math.isfinite(problem.cost(nearest.astype(np.float64))):
             is_larger = np.abs(nearest) > np.abs(found.x)
             nearest = np.where(is_larger, np.nextafter(nearest, np.float32(0.0)), nearest)
         x = nearest.astype(np.float64)
-        constant = np.asarray(found.intercept).astype(np.float32).astype(np.float64)[()]
+        constant: Any = np.asarray(found.intercept).astype(np.float32).astype(np.float64)[()]
     is_beyond = not (np.isfinite(nearest).all() and np.isfinite(constant).all())  # float32's range: float64 stays
     if is_beyond or (np.array_equal(x, found.x) and np.array_equal(constant, found.intercept)):
         return found
-    before, error = objective_at(problem, found.x, found.intercept)
-    value, off = objective_at(problem, x, constant)
+    try:
+        before, error = objective_at(problem, found.x, found.intercept)
+        value, off = objective_at(problem, x, constant)
+    except KeyboardInterrupt:
+        return replace(found, status=Status.INTERRUPTED, gap=math.inf)
+    except DataGone as gone:
+        if found.status is not Status.UNREACHABLE:
+            tell_of_loss(gone)
+        return replace(found, status=Status.UNREACHABLE, gap=math.inf)
     gap = found.gap + max(0.0, value - before) + error + off
-    is_missed = gap > tol * found.zero_objective and found.status is Status.CONVERGED
-    intercept: Any = float(constant) if np.ndim(constant) == 0 else constant
+    is_missed = gap > settings.tol * found.zero_objective and found.status is Status.CONVERGED
     status = Status.STALLED if is_missed else found.status
-    return replace(found, x=x, intercept=intercept, objective=value, gap=gap, status=status)
+    return replace(found, x=x, intercept=constant, objective=value, gap=gap, status=status)
 
 
 def objective_at(problem: Any, x: Array, constant: Any) -> tuple[float, float]:
@@ -345,17 +329,21 @@ def _check_for_rules(problem: Any, solver: Any) -> None:
 class Followed(NamedTuple):
     """The fits for a sequence of penalties, one along the last axis of ``coefs``, in the solver's units."""
 
-    coefs: Array
+    coefs: Any
     intercepts: Array
     gaps: Array
     n_iters: Array
     tolerance: float
     status: Status
 
+    def in_units(self, unit: float) -> Followed:
+        """Return gaps and tolerance in the units of the objective."""
+        return self._replace(gaps=unit * self.gaps, tolerance=unit * self.tolerance)
+
 
 def follow(problem: Any, factors: Array, settings: Settings, *, intercept: bool, x0: Array | None = None) -> Followed:
     """Fit the problem with its penalty times each of the falling factors, each started from the one before."""
-    if settings.is_auto:
+    if settings.solver == "auto":
         how: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "n_jobs": settings.n_jobs}
 
         def steps() -> Followed:

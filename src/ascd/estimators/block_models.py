@@ -121,6 +121,7 @@ class MultiTaskElasticNet(PenalisedRegressor):
         "coef_, intercept_": "arrays of shape (n_targets, n_features) and (n_targets,)",
         "eps_": "the tolerance, as in scikit-learn",
     }
+    _checks: ClassVar[dict[str, Any]] = {"y_numeric": True, "multi_output": True}
     _own: ClassVar[dict[str, Parameter]] = {
         "penalty_weights": Parameter(
             ["array-like", None], "array of shape (n_features,)",
@@ -128,15 +129,13 @@ class MultiTaskElasticNet(PenalisedRegressor):
         ),
     }  # fmt: skip
 
-    def _checks(self, y: Any) -> dict[str, Any]:
-        return {"y_numeric": True, "multi_output": True}
-
-    def _check_target(self, data: Training) -> Training:
+    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:
+        data = super()._read(X, y, sample_weight, offset)
         if data.y.ndim == 1:
             raise ValueError(
                 "For mono-task outputs, use ElasticNet or Lasso; y must have the shape (n_samples, n_targets)"
             )
-        return super()._check_target(data)
+        return data
 
     def _penalty(self, strength: float, ratio: float, n_features: int, scale: Array | None) -> Any:
         factors = row_factors(self.penalty_weights, n_features)
@@ -144,13 +143,12 @@ class MultiTaskElasticNet(PenalisedRegressor):
         kinks, curvatures = ratio * strength * factors * length, (1.0 - ratio) * strength * length**2
         return BlockNorm(kinks, np.zeros(n_features), curvatures, False)
 
-    def _keep(self, solution: Any, unit: float = 1.0) -> None:
-        super()._keep(solution, unit)
+    def _keep(self, solutions: list[Any], unit: float = 1.0) -> None:
+        super()._keep(solutions, unit)
         self.eps_ = self.certificate_.tolerance
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
         tags.target_tags.single_output = False
         return tags
 

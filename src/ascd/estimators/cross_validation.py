@@ -1,43 +1,295 @@
-"""Estimators whose strength (and l1_ratio) is chosen by cross-validation: ``_folds`` with a grid and an error.
+"""Estimators whose strength (and l1_ratio) is chosen by cross-validation: a path on each fold, and one fit of all.
 
-Regressions have a grid of alphas; logistic regression has a grid of C, and takes any score of scikit-learn.
+A fold is the same matrix with weight 0 on the samples that are left out for scoring, so nothing is copied.  Folds run
+in threads (the kernels release the interpreter's lock) and share the matrix.  Penalties fall along a path, so the first
+fit is the simplest one.  ``CrossValidated`` does it for all; what differs is
+
+==================  ==================================  ======================
+``PathCV``          a grid of alphas                    errors of predictions
+``ClassifierCV``    a grid of C                         any score of scikit-learn, less than 0
+==================  ==================================  ======================
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from reprlib import repr as short
+from threading import Event
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
+from sklearn.model_selection import check_cv
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.metadata_routing import UNUSED, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import (
+    UNUSED,
+    MetadataRouter,
+    MethodMapping,
+    get_routing_for_object,
+    process_routing,
+)
 
-from ascd._core.checks import Array
-from ascd.estimators._base import LinearClassifier, LinearRegressor
-from ascd.estimators._data import Training, fit_method, is_outside, to_numpy
-from ascd.estimators._folds import CrossValidated, Fold, FoldPath, as_ratios
-from ascd.estimators._parameters import COUNT, RATIOS, Parameter, estimator
+from ascd._core.checks import Array, as_finite_vector
+from ascd._core.threads import threads_here, use_threads
+from ascd.estimators._base import LinearClassifier, LinearModel, LinearRegressor
+from ascd.estimators._data import Training, fit_method, is_outside, rows_only, to_numpy
+from ascd.estimators._parameters import RATIOS, Parameter, estimator
 from ascd.estimators._solving import Followed, Settings, state_problem
 from ascd.estimators.block_models import GroupLasso, MultiTaskElasticNet, MultiTaskLasso, SparseGroupLasso
 from ascd.estimators.huber import HuberRegressor
 from ascd.estimators.least_squares import ElasticNet, Lasso, Ridge, lasso_path
 from ascd.estimators.logistic import LogisticRegression
-from ascd.estimators.paths import alpha_grid, as_Cs, as_ratio, strengths
+from ascd.estimators.paths import alpha_grid, as_Cs, as_ratio, strengths, warn_of_shortfalls
 from ascd.estimators.poisson import PoissonRegressor, half_deviance
 from ascd.estimators.svm import LinearSVC
-from ascd.results import Status
+from ascd.results import Round, Status, looking_on, progress_bar
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+Result = TypeVar("Result")
 #: Alphas for penalties that have no largest useful one.
 DECADES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
+
+
+class Fold(NamedTuple):
+    """Weights for fitting, and the indices of the samples to score with their weights."""
+
+    train: Array
+    test: Array
+    test_weight: Array | None
+
+
+class FoldPath(NamedTuple):
+    """One fold and one l1_ratio: an error for each strength, and the fits in the user's units.
+
+    Their ``coefs`` are a sparse matrix of shape (n_features·n_outputs, n_strengths).
+    """
+
+    errors: Array
+    found: Followed
+
+
+@estimator
+class CrossValidated(LinearModel):
+    """A path of strengths on every fold, and one fit with the best."""
+
+    cv: Any = None
+    verbose: Any = False
+    progress: bool = False
+    choose: str = "best"
+
+    _own: ClassVar[dict[str, Parameter]] = {
+        "n_jobs": Parameter([Integral, None], "int", "Folds side by side, in threads.")
+    }
+    warm_start: ClassVar[bool] = False  # type: ignore[misc]
+    refit = True
+    _is_classification: ClassVar[bool] = False
+    #: Name of the strength and of the errors in pictures.
+    _strength, _measure = "alpha", "mean squared error"
+
+    # ---- what an estimator adds
+
+    def _grid(self, problem: Any, factor: float) -> Array:
+        """Return the values to choose from, in the user's units, from strong to weak penalties."""
+        raise NotImplementedError
+
+    def _strengths(self, values: Array) -> Array:
+        """Return the strengths of the penalty that these values mean."""
+        return values
+
+    def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
+        """Return the error of each fit for the samples that a fold leaves out.
+
+        ``coefs`` have the shape (n_features, n_outputs, n_strengths), ``constants`` (n_outputs, n_strengths).
+        """
+        raise NotImplementedError
+
+    def _keep_paths(self, paths: list[Followed], grids: list[Array], errors: Array, ratio: int) -> tuple[Array, Any]:
+        """Set the attributes of all fits; return scores and coefficients to show of the ratio that was chosen.
+
+        ``errors`` have the shape (n_ratios, n_strengths, n_folds), the sparse coefficients (n_features, n_strengths).
+        """
+        raise NotImplementedError
+
+    # ---- the order of events
+
+    def _cross_validate(self, data: Training, params: dict[str, Any], ratios: Sequence[float]) -> None:
+        """Choose the strength (and ratio), then fit all samples."""
+        folds, factor = self._folds(data, params), self._units(data.total)[0]
+        problems = self._problems(data, ratios)
+        grids = [self._grid(problem, factor) for problem in problems]
+        states = list(zip(problems, ratios, map(self._strengths, grids), strict=True))
+        tasks = [partial(self._fold_path, data, fold, *state) for fold in folds for state in states]
+        paths = side_by_side(tasks, self._settings().n_jobs, self.progress)
+        fits = [one.found for one in paths]
+        warn_of_shortfalls(type(self).__name__, fits, f" of the {len(folds)} folds")
+        errors = np.array([one.errors for one in paths]).reshape(len(folds), len(ratios), -1).transpose(1, 2, 0)
+        means = errors.mean(axis=2).T
+        row, ratio = map(int, np.unravel_index(int(np.argmin(means)), means.shape))  # of equal ones the simplest
+        if not math.isfinite(means[row, ratio]):
+            raise ValueError(
+                f"scoring must give finite numbers in every fold; the best mean score is {-means[row, ratio]:g}, and "
+                "nothing can be chosen by it: use other folds or another score"
+            )
+        simplest = simplest_within_one_error(errors[ratio], row)
+        chosen = simplest if self.choose == "1se" else row
+        for name, place in (("", chosen), ("_best", row), ("_1se", simplest)):
+            setattr(self, f"{self._strength}{name}_", float(grids[ratio][place]))
+        if {"l1_ratio", "l1_ratios"} & set(self._get_param_names()):
+            self.l1_ratio_ = float(ratios[ratio])
+        if self.refit:
+            self._fit_strength(data, problems[ratio], float(states[ratio][2][chosen]))
+        self._curve = (grids[ratio], *self._keep_paths(fits, grids, errors, ratio))
+
+    def _fold_path(self, data: Training, fold: Fold, problem: Any, ratio: float, strengths: Array) -> FoldPath:
+        train = data._replace(weight=fold.train)
+        settings = replace(self._settings(), tol=self.tol, n_jobs=threads_here())
+        found = self._follow(train, self._reweighed(train, problem, ratio), strengths, settings)
+        coefs = found.coefs.reshape(data.X.shape[1], -1, strengths.size)
+        constants = found.intercepts.reshape(-1, strengths.size)
+        kept = sparse.csr_array(coefs.reshape(-1, strengths.size).T).T  # SciPy searches rows faster than columns
+        found = found.in_units(self._units(train.total)[1])._replace(coefs=kept, intercepts=constants)
+        return FoldPath(self._fold_errors(data, fold, coefs, constants), found)
+
+    # ---- folds
+
+    def get_metadata_routing(self) -> Any:
+        """Return where metadata go, for scikit-learn's metadata routing."""
+        splitter = check_cv(self.cv, classifier=self._is_classification)
+        mapping = MethodMapping().add(caller="fit", callee="split")
+        return MetadataRouter(owner=self).add_self_request(self).add(splitter=splitter, method_mapping=mapping)
+
+    def _folds(self, data: Training, params: dict[str, Any]) -> list[Fold]:
+        """Return the folds of the splitter, each with samples to fit, possibly repeated, and samples to score."""
+        _raise_for_params(params, self, "fit")
+        X, weight, n = data.X, data.weight, data.X.shape[0]
+        labels = vars(self)["classes_"][data.y] if self._is_classification else data.y
+        cv = check_cv(self.cv, labels, classifier=self._is_classification)
+        routed: dict[str, Any] = {}
+        if _routing_enabled():
+            takes_weights = get_routing_for_object(cv).consumes("split", ["sample_weight"])
+            known = {"sample_weight": weight} if weight is not None and takes_weights else {}
+            routed = process_routing(self, "fit", **known, **params).splitter.split
+        # scikit-learn's own splitters only count the rows, but would convert a sparse matrix
+        counts_rows = type(cv).__module__.startswith("sklearn.model_selection.")
+        seen, indices = rows_only(n) if counts_rows or not X.is_local else X.matrix, np.arange(n)
+        try:
+            splits = [
+                (indices[train], np.atleast_1d(indices[test])) for train, test in cv.split(seen, labels, **routed)
+            ]
+        except (TypeError, ValueError, IndexError) as error:
+            if self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split"):
+                raise
+            raise ValueError(
+                f"cv must be a number of folds, a splitter, or pairs of places (to fit, to score) among {n} samples; "
+                f"got {short(self.cv)}: {error}"
+            ) from error
+        folds = []
+        for train, test in splits:
+            counts = np.bincount(np.atleast_1d(train), minlength=n).astype(float)
+            one = Fold(counts if weight is None else counts * weight, test, None if weight is None else weight[test])
+            if not (counts.any() and test.size):
+                raise ValueError(
+                    "cv must leave samples to fit and samples to score in every fold; one has "
+                    f"{np.size(train)} and {test.size}"
+                )
+            if not one.train.any() or (one.test_weight is not None and not one.test_weight.any()):
+                raise ValueError(
+                    "sample_weight is zero for all samples of a fold: use other folds or remove these samples"
+                )
+            folds.append(one)
+        if not folds:
+            raise ValueError(f"cv must split the samples at least once; got {self.cv!r}")
+        return folds
+
+    # ---- pictures
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the cross-validation curve and, below it, the path of the coefficients; return the pair of axes."""
+        import matplotlib.pyplot as plt
+
+        strengths, errors, coefs = vars(self)["_curve"]
+        name = self._strength
+        marks = {"best": getattr(self, f"{name}_best_"), "one standard error": getattr(self, f"{name}_1se_")}
+        if axes is None:
+            axes = plt.figure(figsize=(7.0, 6.4), layout="constrained").subplots(2, 1, sharex=True)
+        curve, lines = axes
+        mean, folds = errors.mean(axis=1), errors.shape[1]
+        spread = errors.std(axis=1, ddof=1) / np.sqrt(folds) if folds > 1 else np.zeros_like(mean)
+        curve.plot(strengths, errors, color="C0", linewidth=0.7, alpha=0.35)
+        curve.plot(strengths, mean, color="C0", label=f"mean of {folds} folds")
+        curve.fill_between(strengths, mean - spread, mean + spread, color="C0", alpha=0.2, linewidth=0.0)
+        largest = np.argsort(abs(coefs).max(axis=1).toarray().ravel())[::-1][:50]
+        lines.plot(strengths, coefs.tocsr()[largest].toarray().T, linewidth=1.0)
+        for number, (label, value) in enumerate(marks.items(), start=1):
+            how = {"color": f"C{number}", "linestyle": "--", "linewidth": 1.2}
+            curve.axvline(value, label=label, **how)
+            lines.axvline(value, **how)
+        curve.set(xscale="log", ylabel=self._measure)
+        lines.set(xscale="log", xlabel=name, ylabel="coefficients, mean over the folds")
+        curve.legend(loc="best", framealpha=0.8)
+        return axes
+
+
+def side_by_side(tasks: Sequence[Callable[[], Result]], n_jobs: int, progress: bool) -> list[Result]:
+    """Return the results of the tasks, in order, from ``n_jobs`` threads.
+
+    Each task has one thread while there are enough of them; those that are left at the end share all threads.
+    """
+    results: list[Result] = []
+    ended = Event()
+    full = len(tasks) - len(tasks) % n_jobs
+    pool = ThreadPoolExecutor(n_jobs)
+    try:
+        with progress_bar(progress, len(tasks)) as show:
+            for wave, threads in ((tasks[:full], 1), (tasks[full:], n_jobs // max(1, len(tasks) - full))):
+                each = partial(_until, ended, threads)
+                for result in map(each, wave) if n_jobs == 1 else pool.map(each, wave):
+                    results.append(result)
+                    show(len(results), float("nan"))
+    finally:  # an error or Ctrl-C does not wait for the tasks that are left
+        ended.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+    return results
+
+
+def _until(ended: Event, threads: int, task: Callable[[], Result]) -> Result:
+    """Run a task; in other threads, where Ctrl-C is not delivered, it is raised in the solver's next round."""
+
+    def look(now: Round) -> None:
+        if ended.is_set():
+            raise KeyboardInterrupt
+
+    with looking_on(look), use_threads(threads):
+        return task()
+
+
+def simplest_within_one_error(errors: Array, best: int) -> int:
+    """Return the first of the rows (simplest first) whose mean error is within one standard error of the best row's."""
+    means, folds = errors.mean(axis=1), errors.shape[1]
+    with np.errstate(over="ignore"):  # errors whose squares are beyond float64: every penalty is as good
+        spread = errors[best].std(ddof=1) / np.sqrt(folds) if folds > 1 else 0.0
+    return int(np.flatnonzero(means <= means[best] + spread)[0])
+
+
+def as_ratios(l1_ratio: Any, name: str = "l1_ratio") -> list[float]:
+    """Return one number or several in [0, 1] as a list."""
+    ratios: list[float] = as_finite_vector(np.atleast_1d(l1_ratio), name).tolist()
+    if not ratios or min(ratios) < 0.0 or max(ratios) > 1.0:
+        raise ValueError(f"{name} must be in [0, 1]; got {l1_ratio!r}")
+    return ratios
+
+
+# ---- regressions
 
 
 @estimator
@@ -51,6 +303,7 @@ class PathCV(CrossValidated, LinearRegressor):
     l1_ratio = 1.0
     #: The attribute that holds the errors of the folds.
     _error_path: ClassVar[str] = "mse_path_"
+    _own: ClassVar[dict[str, Parameter]] = {"l1_ratio": RATIOS}
     _fitted: ClassVar[dict[str, str]] = {
         "alpha_, l1_ratio_": "those of the last fit; the l1_ratio is that with the smallest mean error",
         "alpha_best_": "the alpha with the smallest mean error",
@@ -64,15 +317,12 @@ class PathCV(CrossValidated, LinearRegressor):
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Choose alpha by cross-validation, all folds counting the same, and fit all samples with it."""
-        self._choose_alpha(self._read(X, y, sample_weight), params)
+        self._cross_validate(self._read(X, y, sample_weight), params, as_ratios(self.l1_ratio))
         return self
 
-    def _choose_alpha(self, data: Training, params: dict[str, Any]) -> None:
-        self._cross_validate(data, data.y, params, as_ratios(self.l1_ratio))
-
     def _grid(self, problem: Any, factor: float) -> Array:
-        how: dict[str, Any] = {"intercept": self.fit_intercept, "n_jobs": self._settings().n_jobs}
-        return alpha_grid(problem, self.alphas, self.eps, factor, **how)
+        n_jobs = self._settings().n_jobs
+        return alpha_grid(problem, self.alphas, self.eps, factor, intercept=self.fit_intercept, n_jobs=n_jobs)
 
     def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
         predict = data.X.predictor(fold.test, np.flatnonzero(coefs.any(axis=(1, 2))))
@@ -83,10 +333,10 @@ class PathCV(CrossValidated, LinearRegressor):
         rows = (predict(coefs[..., k]) + constants[:, k] for k in range(constants.shape[1]))
         return np.array([self._errors(data.y[fold.test], z, fold.test_weight).mean() for z in rows])
 
-    def _errors(self, y: Array, z: Array, weight: Array | None) -> Array:
+    def _errors(self, y: Array, z: Array, weight: Array | None) -> Any:
         """Return the errors of linear predictors, a column for each fit."""
         with np.errstate(over="ignore"):
-            squares: Array = np.average((z - y) ** 2, axis=0, weights=weight)
+            squares = np.average((z - y) ** 2, axis=0, weights=weight)
         if not np.isfinite(squares).all():
             raise ValueError(
                 "y must not hold such large values: squares of what predictions miss it by overflow float64, the "
@@ -94,33 +344,19 @@ class PathCV(CrossValidated, LinearRegressor):
             )
         return squares
 
-    def _keep_paths(self, paths: list[FoldPath], grids: list[Array], errors: Array, ratio: int) -> tuple[Array, Any]:
+    def _keep_paths(self, paths: list[Followed], grids: list[Array], errors: Array, ratio: int) -> tuple[Array, Any]:
         setattr(self, self._error_path, np.squeeze(errors))
         self.alphas_ = grids[0] if len(grids) == 1 or not isinstance(self.alphas, Integral) else np.array(grids)
         fits = [one.coefs for one in paths[ratio :: len(grids)]]
-        n_outputs = len(paths[0].constants)
         if isinstance(self, MultiTaskElasticNet):  # norms over the targets
-            dense = [one.toarray().reshape(-1, n_outputs, grids[ratio].size) for one in fits]
+            dense = [one.toarray().reshape(self.n_features_in_, -1, grids[ratio].size) for one in fits]
             fits = [sparse.csc_array(np.hypot.reduce(one, axis=1)) for one in dense]  # squares may overflow
         self.coef_path_ = sparse.csc_matrix(sum(fits[1:], start=fits[0]) / len(fits))
         return errors[ratio], self.coef_path_
 
 
 @estimator
-class OneTargetCV(PathCV):
-    """Least squares for one target, where the estimator with one alpha takes several."""
-
-    def _checks(self, y: Any) -> dict[str, Any]:
-        return {"y_numeric": True}
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
-        return tags
-
-
-@estimator
-class ElasticNetCV(OneTargetCV, ElasticNet):  # type: ignore[misc]
+class ElasticNetCV(PathCV, ElasticNet):  # type: ignore[misc]
     r"""Elastic net with alpha and l1_ratio chosen by cross-validation.
 
     Examples
@@ -137,7 +373,7 @@ class ElasticNetCV(OneTargetCV, ElasticNet):  # type: ignore[misc]
     precompute: Any = "auto"
     verbose: Any = 0
 
-    _own: ClassVar[dict[str, Parameter]] = {"l1_ratio": RATIOS}
+    _checks: ClassVar[dict[str, Any]] = {"y_numeric": True}
 
 
 @estimator
@@ -175,8 +411,6 @@ class SparseGroupLassoCV(PathCV, SparseGroupLasso):
 
     l1_ratio: Any = 0.5
 
-    _own: ClassVar[dict[str, Parameter]] = {"l1_ratio": RATIOS}
-
 
 @estimator
 class GroupLassoCV(SparseGroupLassoCV, GroupLasso):
@@ -211,8 +445,6 @@ class MultiTaskElasticNetCV(PathCV, MultiTaskElasticNet):
 
     l1_ratio: Any = 0.5
     verbose: Any = 0
-
-    _own: ClassVar[dict[str, Parameter]] = {"l1_ratio": RATIOS}
 
 
 @estimator
@@ -253,17 +485,15 @@ class PoissonRegressorCV(PathCV, PoissonRegressor):
 
     _error_path, _measure = "deviance_path_", "half the mean deviance"
     _fitted: ClassVar[dict[str, str]] = {"mse_path_": "", "deviance_path_": "half the mean deviances of all folds"}
-    _own: ClassVar[dict[str, Parameter]] = {"l1_ratio": RATIOS}
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, **params: Any) -> Self:
         """Choose alpha by cross-validation and fit all samples with it."""
-        self._choose_alpha(self._read(X, y, sample_weight, offset), params)
+        self._cross_validate(self._read(X, y, sample_weight, offset), params, as_ratios(self.l1_ratio))
         return self
 
-    def _errors(self, y: Array, z: Array, weight: Array | None) -> Array:
-        found: Array = half_deviance(y[:, 0], z, weight)
-        return found
+    def _errors(self, y: Array, z: Array, weight: Array | None) -> Any:
+        return half_deviance(y[:, 0], z, weight)
 
 
 @estimator
@@ -287,16 +517,12 @@ class HuberRegressorCV(PathCV, HuberRegressor):
     _error_path, _measure = "mae_path_", "mean absolute error"
     _fitted: ClassVar[dict[str, str]] = {"mse_path_": "", "mae_path_": "the mean absolute errors of all folds"}
 
-    def _fit_last(self, data: Training, problem: Any, strength: float) -> None:
-        self._keep(self._fit_scale(data, problem, strength, self._settings(), (None, None, None)))
-
-    def _errors(self, y: Array, z: Array, weight: Array | None) -> Array:
-        found: Array = np.average(np.abs(z - y), axis=0, weights=weight)
-        return found
+    def _errors(self, y: Array, z: Array, weight: Array | None) -> Any:
+        return np.average(np.abs(z - y), axis=0, weights=weight)
 
 
 @estimator
-class RidgeCV(OneTargetCV, Ridge):  # type: ignore[misc]
+class RidgeCV(PathCV, Ridge):  # type: ignore[misc]
     r"""Ridge regression with alpha chosen by cross-validation, for one target.
 
     Examples
@@ -310,6 +536,7 @@ class RidgeCV(OneTargetCV, Ridge):  # type: ignore[misc]
 
     alphas: Any = (*DECADES, 1e3, 1e4, 1e5)
     l1_ratio = 0.0
+    _checks: ClassVar[dict[str, Any]] = {"y_numeric": True}
 
 
 @estimator
@@ -338,27 +565,17 @@ class ClassifierCV(CrossValidated, LinearClassifier):
         "intercept)",
     }
     _own: ClassVar[dict[str, Parameter]] = {
-        "Cs": Parameter([COUNT, "array-like"], "int or list of floats", "How many between 1e-4 and 1e4, or which."),
         "scoring": Parameter(
             [StrOptions(set(get_scorer_names())), callable, None], "str or callable", "Accuracy for None."
-        ),
-        "choose": Parameter(
-            [StrOptions({"best", "1se"})], '{"best", "1se"}',
-            "The C of the last fit: the one with the best mean score, or the smallest within one standard error of it "
-            "(glmnet's lambda.1se), which gives a simpler model.",
-        ),
-    }  # fmt: skip
+        )
+    }
 
     def _choose_C(self, data: Training, params: dict[str, Any], ratios: list[float]) -> None:
         """Choose C; folds are scored with ``sample_weight`` unless scikit-learn's metadata routing says otherwise."""
         self.Cs_, known = as_Cs(self.Cs), {} if data.weight is None else {"sample_weight": data.weight}
         if _routing_enabled():
             known = dict(process_routing(self, "fit", **known, **params).scorer.score)
-        self._score_params = known
-        try:
-            self._cross_validate(data, self.classes_[data.y], params, ratios)
-        finally:
-            del self._score_params
+        self._cross_validate(data._replace(score_params=known), params, ratios)
 
     def _grid(self, problem: Any, factor: float) -> Array:
         return self.Cs_
@@ -366,30 +583,25 @@ class ClassifierCV(CrossValidated, LinearClassifier):
     def _strengths(self, values: Array) -> Array:
         return strengths(values)
 
-    def _keep_paths(self, paths: list[FoldPath], grids: list[Array], errors: Array, ratio: int) -> tuple[Array, Any]:
+    def _keep_paths(self, paths: list[Followed], grids: list[Array], errors: Array, ratio: int) -> tuple[Array, Any]:
         scores = -errors
         self.scores_ = scores.transpose(2, 0, 1)
-        fits = [one.coefs.toarray().reshape(self.n_features_in_, -1, self.Cs_.size).transpose(2, 1, 0) for one in paths]
+        shape, n, count = self.scores_.shape, self.n_features_in_, self.Cs_.size
+        fits = [one.coefs.toarray().reshape(n, -1, count).transpose(2, 1, 0) for one in paths]
         if self.fit_intercept:
             pairs = zip(fits, paths, strict=True)
-            fits = [np.concatenate([fit, one.constants.T[:, :, None]], axis=2) for fit, one in pairs]
-        self.coefs_paths_ = np.reshape(fits, (*self.scores_.shape, *fits[0].shape[1:]))
-        self.n_iter_ = np.reshape([np.maximum(1, one.n_iters) for one in paths], self.scores_.shape).astype(np.int32)
-        shown = self.coefs_paths_[:, ratio].mean(axis=0)[..., : self.n_features_in_]
-        return scores[ratio], sparse.csc_matrix(shown.reshape(self.Cs_.size, -1).T)
-
-    def _fit_last(self, data: Training, problem: Any, strength: float) -> None:
-        """Fit all samples; ``n_iter_`` stays that of the folds."""
-        counts = self.n_iter_
-        super()._fit_last(data, problem, strength)
-        self.n_iter_ = counts
+            fits = [np.concatenate([fit, one.intercepts.T[:, :, None]], axis=2) for fit, one in pairs]
+        self.coefs_paths_ = np.reshape(fits, (*shape, *fits[0].shape[1:]))
+        self.n_iter_ = np.reshape([np.maximum(1, one.n_iters) for one in paths], shape).astype(np.int32)
+        shown = self.coefs_paths_[:, ratio].mean(axis=0)[..., :n]
+        return scores[ratio], sparse.csc_matrix(shown.reshape(count, -1).T)
 
     # ---- scores
 
     def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
         """Return the score of each C, less than 0, for the samples that a fold leaves out."""
         X, labels, offset = data.X, self.classes_[data.y[fold.test]], data.offset
-        chosen = {name: np.asarray(values)[fold.test] for name, values in self._score_params.items()}
+        chosen = {name: np.asarray(values)[fold.test] for name, values in (data.score_params or {}).items()}
         rows = X.rows(fold.test) if X.is_local and offset is None else None
         predict = X.predictor(fold.test, np.flatnonzero(coefs.any(axis=(1, 2)))) if rows is None else None
         scorer, scores = self._fold_scorer(), []
@@ -503,13 +715,8 @@ class LogisticRegressionCV(ClassifierCV, LogisticRegression):
             raise ValueError("use_legacy_attributes must be False: the attributes are arrays.")
         if self.choose == "1se" and not self.refit:
             raise ValueError("choose must be 'best' where refit=False: there the folds' own best ones are averaged")
-        data = self._read(X, y, sample_weight, offset)
         self.l1_ratios_ = np.array(self._ratios())
-        self._factors = super()._class_factors(data)
-        try:
-            self._choose_C(data, params, self.l1_ratios_.tolist())
-        finally:
-            del self._factors
+        self._choose_C(self._read(X, y, sample_weight, offset), params, self.l1_ratios_.tolist())
         return self
 
     def _settings(self) -> Settings:
@@ -521,15 +728,11 @@ class LogisticRegressionCV(ClassifierCV, LogisticRegression):
             return as_ratios(self.l1_ratios, "l1_ratios")
         return as_ratios([] if self.penalty == "elasticnet" else as_ratio(self.penalty, None), "l1_ratios")
 
-    def _class_factors(self, data: Training) -> Array | None:
-        """Return the factors that the classes have in all samples."""
-        return self._factors
-
     def _follow(
         self, data: Training, problem: Any, strengths: Array, settings: Settings, x0: Array | None = None
     ) -> Followed:
         """Fit a fold; a class that it lacks has coefficients of 0 and an intercept far below the others'."""
-        weight: Any = self._balanced(data).weight
+        weight: Any = data.balanced_weight
         present, count = np.unique(data.y[weight > 0.0]), len(self.classes_)
         if present.size == count or not self.fit_intercept:
             return super()._follow(data, problem, strengths, settings, x0)
@@ -547,21 +750,18 @@ class LogisticRegressionCV(ClassifierCV, LogisticRegression):
             coefs, constants = coefs[:, 1], constants[1] - constants[0]
         return found._replace(coefs=coefs, intercepts=constants)
 
-    def _fit_last(self, data: Training, problem: Any, strength: float) -> None:
-        if self.refit:
-            super()._fit_last(data, problem, strength)
-        else:
-            self._average_folds()
-
-    def _average_folds(self) -> None:
-        """Keep coefficients, C and l1_ratio as the mean of each fold's best."""
-        n_folds, n_ratios, n_cs = self.scores_.shape
-        best = self.scores_.swapaxes(1, 2).reshape(n_folds, -1).argmax(axis=1)
-        rows, ratios = np.unravel_index(best, (n_cs, n_ratios))
-        mean = self.coefs_paths_[np.arange(n_folds), ratios, rows].mean(axis=0)
-        self.coef_ = np.ascontiguousarray(mean[:, : self.n_features_in_])
-        self.intercept_ = mean[:, -1] if self.fit_intercept else np.zeros(len(mean))
-        self.C_, self.l1_ratio_ = float(self.Cs_[rows].mean()), float(np.mean(self.l1_ratios_[ratios]))
+    def _keep_paths(self, paths: list[Followed], grids: list[Array], errors: Array, ratio: int) -> tuple[Array, Any]:
+        """Without ``refit`` keep coefficients, C and l1_ratio as the mean of each fold's best."""
+        shown = super()._keep_paths(paths, grids, errors, ratio)
+        if not self.refit:
+            n_folds, n_ratios, n_cs = self.scores_.shape
+            best = self.scores_.swapaxes(1, 2).reshape(n_folds, -1).argmax(axis=1)
+            rows, ratios = np.unravel_index(best, (n_cs, n_ratios))
+            mean = self.coefs_paths_[np.arange(n_folds), ratios, rows].mean(axis=0)
+            self.coef_ = np.ascontiguousarray(mean[:, : self.n_features_in_])
+            self.intercept_ = mean[:, -1] if self.fit_intercept else np.zeros(len(mean))
+            self.C_, self.l1_ratio_ = float(self.Cs_[rows].mean()), float(np.mean(self.l1_ratios_[ratios]))
+        return shown
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, **score_params: Any) -> float:
         """Return the score by ``scoring``; ``score_params`` go to the scorer, with scikit-learn's metadata routing."""

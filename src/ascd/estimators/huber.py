@@ -116,10 +116,15 @@ class HuberRegressor(LinearRegressor):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit coefficients, intercept and scale."""
         data = self._read(X, y, sample_weight)
-        coefs, constants = self._start(1, data.X.shape[1])
-        start = (None, None, None) if coefs is None else (coefs[0], constants[0], getattr(self, "scale_", None))
-        self._keep(self._fit_scale(data, self._state(data, None), self.alpha, self._settings(), start))
+        start: Any = (None, None, None)
+        if self.warm_start and hasattr(self, "coef_"):
+            coefs, constants = self._start(1, data.X.shape[1])
+            start = (coefs[0], constants[0], getattr(self, "scale_", None))
+        self._fit_strength(data, self._state(data, None), self.alpha, start)
         return self
+
+    def _fit_strength(self, data: Training, problem: Any, strength: float, start: Any = (None, None, None)) -> None:
+        self._keep([self._fit_scale(data, problem, strength, self._settings(), start)])
 
     def _units(self, total: float) -> tuple[float, float]:
         return 1.0, 1.0
@@ -152,9 +157,10 @@ class HuberRegressor(LinearRegressor):
 
         return followed(lambda: one_by_one(fit, strengths, settings.tol), len(strengths))
 
-    def _keep(self, solution: Any, unit: float = 1.0) -> None:
-        self.scale_, self.outliers_ = solution.scale, np.abs(solution.residuals) > self.epsilon * solution.scale
-        super()._keep(solution, unit)
+    def _keep(self, solutions: list[Any], unit: float = 1.0) -> None:
+        fit = solutions[0]
+        self.scale_, self.outliers_ = fit.scale, np.abs(fit.residuals) > self.epsilon * fit.scale
+        super()._keep(solutions, unit)
 
 
 # ---- the scale

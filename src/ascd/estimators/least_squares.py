@@ -11,11 +11,11 @@ With sample weights s, ‖r‖² is Σ s_k r_k² and n is Σ s_k, as in scikit-l
 targets are fitted one after the other; they share the matrix.
 
 Without L1 penalty and bounds linear algebra finds the minimum, where coordinate descent only comes near.  With means
-weighted by s the intercept is c = ȳ − x̄·w, and with B = S^½(X − 1x̄ᵀ), r = S^½(y − ȳ), penalties ½·μ_j w_j² and
-α = max μ_j there remains
+weighted by s the intercept is c = ȳ − x̄·w.  With penalties ½·μ_j w_j², α = max μ_j, B = S^½(X − 1x̄ᵀ)(α/μ)^½,
+r = S^½(y − ȳ) and w = (α/μ)^½ v there remains
 
-    (BᵀB + diag μ) w = Bᵀr                                          one equation a feature, or
-    (B'B'ᵀ + α·I) u = r,  w = (α/μ)^½ B'ᵀu,  B' = B·(α/μ)^½          one equation a sample.
+    (BᵀB + α·I) v = Bᵀr                     one equation a feature, or
+    (BBᵀ + α·I) u = r,  v = Bᵀu             one equation a sample.
 
 The smaller system is solved by Cholesky's method and corrected with residuals computed from B: forming BᵀB squares the
 condition number, and the corrections take that back.  (scikit-learn's ``ridge_regression`` does without, and has one
@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -39,10 +39,17 @@ from sklearn.utils import column_or_1d
 from ascd._core.checks import Array, as_finite_vector
 from ascd._core.threads import blas_threads
 from ascd._core.timing import Stopwatch
-from ascd.estimators._base import LinearRegressor, MultiOutputMixin
+from ascd.estimators._base import LinearRegressor
 from ascd.estimators._data import EPS, Training, fit_method, to_numpy
 from ascd.estimators._parameters import NON_NEGATIVE, Parameter, documented, estimator
-from ascd.estimators._solving import Settings, frames_to_the_user, in_float32, solve_in_turn, solve_problem
+from ascd.estimators._solving import (
+    Settings,
+    curvatures_of,
+    frames_to_the_user,
+    in_float32,
+    solve_in_turn,
+    solve_problem,
+)
 from ascd.estimators.paths import model_path
 from ascd.problem.penalties import L1L2
 from ascd.problem.problem import Problem
@@ -53,11 +60,12 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class LeastSquares(MultiOutputMixin, LinearRegressor):
+class LeastSquares(LinearRegressor):
     """The squared loss with a penalty; several targets are fitted one after the other."""
 
     alpha: Any = 0.0
     l1_ratio: Any = 0.0
+    _checks: ClassVar[dict[str, Any]] = {"y_numeric": True, "multi_output": True}
     #: scikit-learn's Lasso and Ridge have a flat coef_ for a target of shape (n, 1), its LinearRegression has not.
     _flat_single_target: ClassVar[bool] = True
 
@@ -65,57 +73,39 @@ class LeastSquares(MultiOutputMixin, LinearRegressor):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Fit the model."""
         data = self._read(X, y, sample_weight)
-        targets = data.y.reshape(data.X.shape[0], -1)
-        n_features, n_targets = data.X.shape[1], targets.shape[1]
-        factor, unit = self._units(data.total)
-        scale = self._scale(data)
+        (n_samples, n_features), (factor, unit) = data.X.shape, self._units(data.total)
+        targets, scale = data.y.reshape(n_samples, -1), self._scale(data) if self.standardize else None
         problems: list[Any] = []
-        for k, alpha in enumerate(self._alphas(n_targets)):
+        for target, alpha in zip(targets.T, self._alphas(targets.shape[1]), strict=True):
             penalty = self._penalty(alpha * factor, self.l1_ratio, n_features, scale)
-            if k == 0:
-                problems.append(self._state(data._replace(y=targets[:, 0]), penalty))
+            if problems:
+                problems.append(problems[0].replace(b=target, penalty=penalty))
             else:
-                problems.append(problems[0].replace(b=targets[:, k], penalty=penalty))
-        self._keep_targets(self._solve_targets(data, problems), unit, single=data.y.ndim == 1)
+                problems.append(self._state(data._replace(y=target), penalty))
+        solutions = self._solve(data, problems)
+        self._keep(solutions, unit)
+        if data.y.ndim == 2:
+            self._keep_targets(solutions, unit)
         return self
 
-    def _solve_targets(self, data: Training, problems: list[Any]) -> list[Any]:
-        """Solve a problem for each target, which differ in targets and alpha alone."""
+    def _solve(self, data: Training, problems: list[Any]) -> list[Any]:
         settings, penalty = self._settings(), problems[0].penalty
-        if settings.is_auto and isinstance(penalty, L1L2) and penalty.l1 == 0.0 and data.X.is_local:
+        if settings.solver == "auto" and isinstance(penalty, L1L2) and penalty.l1 == 0.0 and data.X.is_local:
             return solve_smooth(problems, data.X.matrix, settings, intercept=self.fit_intercept)
-        coefs: Any = None
-        if self.warm_start:
-            coefs, constants = self._start(len(problems), data.X.shape[1])
-        solvers: list[Any] = []
-        for k, problem in enumerate(problems):
-            start: Any = {} if coefs is None else {"x0": coefs[k], "intercept0": constants[k]}
-            solvers.append(partial(solve_problem, problem, intercept=self.fit_intercept, **start))
-        return solve_in_turn(solvers, settings)
-
-    def _fit_problem(self, data: Training, problem: Any, unit: float) -> None:
-        self._keep_targets(self._solve_targets(data, [problem]), unit, single=True)
-
-    def _checks(self, y: Any) -> dict[str, Any]:
-        return {"y_numeric": True, "multi_output": getattr(y, "ndim", 2) != 1}  # one target is read faster
+        return super()._solve(data, problems)
 
     def _alphas(self, n_targets: int) -> list[float]:
         return [self.alpha] * n_targets
 
-    def _keep_targets(self, solutions: list[Any], unit: float, single: bool) -> None:
-        counts, gaps = [], []
-        for one in solutions:
-            counts.append(self._count(one))
-            gaps.append(unit * one.gap)
-        self.n_iter_: Any = counts[0] if len(counts) == 1 else counts
-        self.dual_gap_: Any = gaps[0] if len(gaps) == 1 else np.array(gaps)
-        coef: Array = solutions[0].x
-        constants: Any = np.float64(solutions[0].intercept)
-        if not single:
-            coef = np.stack([one.x for one in solutions])
-            coef = coef[0] if self._flat_single_target and len(coef) == 1 else coef
-            constants = np.array([one.intercept for one in solutions])
-        self._keep_model(coef, constants if self.fit_intercept else 0.0, solutions, unit)
+    def _keep_targets(self, solutions: list[Any], unit: float) -> None:
+        """Set the fitted attributes of several targets."""
+        coef = np.stack([one.x for one in solutions])
+        self.coef_ = coef[0] if self._flat_single_target and len(coef) == 1 else coef
+        if self.fit_intercept:
+            self.intercept_ = np.array([one.intercept for one in solutions])
+        if len(solutions) > 1:
+            self.n_iter_ = [max(int(self.max_iter != 0), one.n_iter) for one in solutions]
+            self.dual_gap_ = unit * np.array([one.gap for one in solutions])
 
 
 @documented
@@ -320,20 +310,18 @@ def solve_smooth(problems: Sequence[Problem], X: Any, settings: Settings, *, int
     Small dense data, where all coefficients are penalised alike or none is, are solved by linear algebra.
     """
     starts: dict[int, tuple[Array, float]] = {}
-    groups: dict[bytes, list[int]] = {}
-    stopwatch = Stopwatch()
+    stopwatch, given = Stopwatch(), problems[0].parts.sample.weight
     if isinstance(X, np.ndarray) and min(X.shape) <= MOST_EQUATIONS and X.size <= MOST_ENTRIES:
+        groups: dict[bytes, list[int]] = {}
         for k, one in enumerate(problems):
-            penalty: Any = one.penalty
-            groups.setdefault(np.asarray(penalty.l2 * penalty.weights, dtype=float).tobytes(), []).append(k)
-    for each, members in groups.items():
-        mu = np.broadcast_to(np.frombuffer(each), X.shape[1])
-        if mu.all() or not mu.any():
-            given = problems[0].parts.sample.weight
-            Y = np.stack([problems[k].parts.sample.target for k in members], axis=1)
-            with blas_threads(settings.n_jobs, X.size):
-                found = ridge_coefficients(X, Y, None if np.ndim(given) == 0 else given, mu, intercept)
-            starts.update(zip(members, zip(*found, strict=True), strict=True))
+            groups.setdefault(np.broadcast_to(curvatures_of(one.penalty), X.shape[1]).tobytes(), []).append(k)
+        for each, members in groups.items():
+            mu = np.frombuffer(each)
+            if mu.all() or not mu.any():
+                Y = np.stack([problems[k].parts.sample.target for k in members], axis=1)
+                with blas_threads(settings.n_jobs, X.size):
+                    found = ridge_coefficients(X, Y, None if np.ndim(given) == 0 else given, mu, intercept)
+                starts.update(zip(members, zip(*found, strict=True), strict=True))
     seconds = stopwatch.seconds / len(problems)
     solvers = (partial(_certified, one, intercept, starts.get(k)) for k, one in enumerate(problems))
     return [replace(one, seconds=one.seconds + seconds) for one in solve_in_turn(solvers, settings)]
@@ -367,52 +355,41 @@ def ridge_coefficients(X: Array, Y: Array, weight: Array | None, mu: Array, inte
     root = np.ones(n) if weight is None else np.sqrt(weight)
     x_mean, y_mean = np.zeros(d), np.zeros(Y.shape[1])
     if intercept:
-        x_mean, y_mean = root**2 @ X / np.sum(root**2), root**2 @ Y / np.sum(root**2)
+        x_mean, y_mean = np.average(X, axis=0, weights=weight), np.average(Y, axis=0, weights=weight)
     B, R = root[:, None] * (X - x_mean), root[:, None] * (Y - y_mean)
     if intercept:
         outside = root / linalg.norm(root)
         B -= np.outer(outside, outside @ B)  # the mean of the differences: x̄ itself is rounded
         noise = EPS * n * np.abs(x_mean) * linalg.norm(root)
         B[:, linalg.norm(B, axis=0) <= noise] = 0.0  # columns that are constant up to rounding
-    if not mu.any():
-        coefs = linalg.lstsq(B, R, cond=EPS * max(B.shape))[0]
+    if mu.any():
+        spread = np.sqrt(mu.max() / mu)[:, None]
+        coefs = spread * penalised_coefficients(B * spread.T, R, mu.max())
     else:
-        coefs = _by_features(B, R, mu) if d <= n else _by_samples(B, R, mu)
+        coefs = linalg.lstsq(B, R, cond=EPS * max(B.shape))[0]
     return np.asarray(coefs.T), np.asarray(y_mean - x_mean @ coefs)
 
 
-def _by_features(B: Array, R: Array, mu: Array) -> Array:
-    found = _by_cholesky(B.T @ B + np.diag(mu), lambda w: B.T @ (R - B @ w) - mu[:, None] * w, R.shape[1])
-    return _by_singular_values(B, R, mu) if found is None else found
+def penalised_coefficients(B: Array, R: Array, alpha: float) -> Array:
+    """Return the minimum of ‖Bv − r‖² + α‖v‖² for each column r of R.
 
-
-def _by_samples(B: Array, R: Array, mu: Array) -> Array:
-    alpha, spread = mu.max(), np.sqrt(mu.max() / mu)
-    scaled = B * spread
-    gram = scaled @ scaled.T + np.diag(np.full(len(B), alpha))
-    found = _by_cholesky(gram, lambda u: R - scaled @ (scaled.T @ u) - alpha * u, R.shape[1])
-    return _by_singular_values(B, R, mu) if found is None else spread[:, None] * (scaled.T @ found)
-
-
-def _by_cholesky(gram: Array, residual: Callable[[Array], Array], count: int) -> Array | None:
-    """Return the zero of an affine ``residual`` with matrix −gram, corrected twice; None where half the digits go."""
-    scale = np.sqrt(np.diagonal(gram))[:, None]
-    x = np.zeros((len(gram), count))
+    Where Cholesky's method loses half of the digits, singular values are taken; rounding errors among them count as 0.
+    """
+    is_tall = len(B) >= B.shape[1]
+    gram = B.T @ B if is_tall else B @ B.T
+    gram[np.diag_indices(len(gram))] += alpha
+    scale, found = np.sqrt(np.diagonal(gram))[:, None], np.zeros((len(gram), R.shape[1]))
     try:
         factor = linalg.cho_factor(gram / scale / scale.T, lower=True, overwrite_a=True)
+        is_precise = np.diagonal(factor[0]).min() >= 1e-4  # the root of a pivot
     except (linalg.LinAlgError, ValueError):  # not positive, or not finite
-        return None
-    if np.diagonal(factor[0]).min() < 1e-4:  # the root of a pivot
-        return None
+        is_precise = False
+    if not is_precise:
+        left, sizes, right = linalg.svd(B, full_matrices=False)
+        used = sizes > EPS * max(B.shape) * sizes.max(initial=0.0)
+        inverse = 1.0 / (sizes[used] + alpha / sizes[used])
+        return np.asarray(right[used].T @ (inverse[:, None] * (left[:, used].T @ R)))
     for _ in range(3):
-        x = x + linalg.cho_solve(factor, residual(x) / scale) / scale
-    return x
-
-
-def _by_singular_values(B: Array, R: Array, mu: Array) -> Array:
-    """Return the minimum where columns are collinear; singular values that are rounding errors count as zero."""
-    alpha, spread = mu.max(), np.sqrt(mu.max() / mu)
-    left, sizes, right = linalg.svd(B * spread, full_matrices=False)
-    used = sizes > EPS * max(B.shape) * sizes.max(initial=0.0)
-    inverse = 1.0 / (sizes[used] + alpha / sizes[used])
-    return np.asarray(spread[:, None] * (right[used].T @ (inverse[:, None] * (left[:, used].T @ R))))
+        rest = B.T @ (R - B @ found) if is_tall else R - B @ (B.T @ found)
+        found = found + linalg.cho_solve(factor, (rest - alpha * found) / scale) / scale
+    return found if is_tall else np.asarray(B.T @ found)

@@ -21,8 +21,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ascd._core.checks import Array
-from ascd.estimators._base import TOO_STRONG, LinearClassifier, as_threads, class_factors, times
-from ascd.estimators._data import Training, applied, as_sample_weight, fit_method, probabilities_at, to_numpy
+from ascd.estimators._base import TOO_STRONG, LinearClassifier, as_threads, class_factors
+from ascd.estimators._data import (
+    Training,
+    applied,
+    as_sample_weight,
+    fit_method,
+    log_probabilities_at,
+    probabilities_at,
+    to_numpy,
+)
 from ascd.estimators._parameters import FROM_ZERO, UNIT_INTERVAL, Parameter, documented, estimator
 from ascd.estimators._solving import state_problem
 from ascd.estimators.block_models import row_factors
@@ -33,45 +41,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class LogOdds(LinearClassifier):
-    """Predictions of a classifier whose linear predictor is the logarithm of the odds, with an offset."""
-
-    def decision_function(self, X: Any, *, offset: Any = None) -> Array:
-        """Return the log-odds X·coef + intercept + offset of the second class; of more than two, one column a class.
-
-        ``offset``, an array of shape (n_samples,), is added to the log-odds of two classes as in ``fit``.
-        """
-        return self._scores(X, offset, "decision_function")
-
-    def predict(self, X: Any, *, offset: Any = None) -> Any:
-        """Return the most probable class of each row of X; ``offset`` as in ``decision_function``."""
-        return self._labels(self._scores(X, offset))
-
-    def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
-        """Return probabilities of shape (n_samples, n_classes); ``offset`` as in ``decision_function``."""
-        odds = self._scores(X, offset, "predict_proba")
-        return applied(probabilities_at, odds, odds.dtype, len(self.classes_))  # type: ignore[no-any-return]
-
-    def predict_log_proba(self, X: Any, *, offset: Any = None) -> Array:
-        """Return logarithms of ``predict_proba``."""
-
-        def logarithms(odds: Array) -> Array:
-            with np.errstate(divide="ignore"):
-                return np.asarray(np.log(probabilities_at(odds)))
-
-        odds = self._scores(X, offset, "predict_log_proba")
-        return applied(logarithms, odds, odds.dtype, len(self.classes_))  # type: ignore[no-any-return]
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
-        """Return the share of samples whose class is predicted; ``offset`` as in ``decision_function``."""
-        if offset is None:
-            return super().score(X, y, sample_weight)
-        right = to_numpy(self.predict(X, offset=offset)) == to_numpy(y)
-        return float(np.average(right, weights=to_numpy(sample_weight)))
-
-
 @estimator
-class LogisticRegression(LogOdds):
+class LogisticRegression(LinearClassifier):
     r"""Logistic regression: Σ s_k·log(1 + exp(−y_k·(x_k·w + c))) + (l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²)/C.
 
     Three and more classes have a row of coefficients each, and share the multinomial loss
@@ -135,21 +106,11 @@ class LogisticRegression(LogOdds):
             raise ValueError(f"offset must be None unless there are two classes; there are {len(self.classes_)}")
         return data
 
-    def _class_factors(self, data: Training) -> Array | None:
-        """Return the factor of each sample's class, None where all are 1."""
-        if self.class_weight is None:
-            return None
-        return class_factors(self.class_weight, self.classes_, data.y, data.weight)
-
-    def _balanced(self, data: Training) -> Training:
-        factors = self._class_factors(data)
-        return data if factors is None else data._replace(weight=times(factors, data.weight))
-
     def _state(self, data: Training, penalty: Any) -> Any:
         if len(self.classes_) > 2:
-            return state_problem(data.X, data.y, "softmax", penalty, data.weight)
+            return state_problem(data.X, data.y, "softmax", penalty, data.balanced_weight)
         target, threads = np.where(data.y == 1, 1.0, -1.0), as_threads(self.n_jobs)
-        return state_problem(data.X, target, "logistic", penalty, data.weight, data.offset, threads)
+        return state_problem(data.X, target, "logistic", penalty, data.balanced_weight, data.offset, threads)
 
     def _penalty(self, strength: float, ratio: float, n_features: int, scale: Array | None) -> Any:
         if len(self.classes_) == 2:
@@ -168,10 +129,39 @@ class LogisticRegression(LogOdds):
         group, l1 = (kinks, zero) if self.grouped else (zero, kinks)
         return BlockNorm(group, l1, (1.0 - ratio) * factors * length**2, False)
 
-    def _keep(self, solution: Any, unit: float = 1.0) -> None:
-        coef = solution.x.T.copy() if solution.x.ndim == 2 else solution.x[None, :]
-        self.n_iter_ = np.array([self._count(solution)], dtype=np.int32)
-        self._keep_model(coef, np.atleast_1d(np.asarray(solution.intercept)), [solution], unit)
+    def _keep(self, solutions: list[Any], unit: float = 1.0) -> None:
+        one = solutions[0]
+        self.n_iter_ = np.array([max(int(self.max_iter != 0), one.n_iter)], dtype=np.int32)
+        self._keep_model(np.atleast_2d(one.x.T).copy(), np.atleast_1d(one.intercept), solutions, unit)
+
+    # ---- predictions, with log-odds as linear predictor
+
+    def decision_function(self, X: Any, *, offset: Any = None) -> Array:
+        """Return the log-odds X·coef + intercept + offset of the second class; of more than two, one column a class.
+
+        ``offset``, an array of shape (n_samples,), is added to the log-odds of two classes as in ``fit``.
+        """
+        return self._scores(X, offset)
+
+    def predict(self, X: Any, *, offset: Any = None) -> Any:
+        """Return the most probable class of each row of X; ``offset`` as in ``decision_function``."""
+        return self._labels(self._scores(X, offset))
+
+    def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
+        """Return probabilities of shape (n_samples, n_classes); ``offset`` as in ``decision_function``."""
+        return self._applied(probabilities_at, X, offset)
+
+    def predict_log_proba(self, X: Any, *, offset: Any = None) -> Array:
+        """Return logarithms of ``predict_proba``."""
+        return self._applied(log_probabilities_at, X, offset)
+
+    def _applied(self, function: Any, X: Any, offset: Any) -> Any:
+        odds = self._scores(X, offset)
+        return applied(function, odds, odds.dtype, len(self.classes_))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """Return the share of samples whose class is predicted; ``offset`` as in ``decision_function``."""
+        return self._accuracy(self.predict(X, offset=offset), y, sample_weight)
 
 
 @documented
@@ -213,7 +203,8 @@ def logistic_path(
         raise ValueError(f"pos_class must be one of the classes {classes.tolist()}; got {pos_class!r}")
     if isinstance(class_weight, dict):  # its labels are those of all classes
         sample_weight = as_sample_weight(to_numpy(sample_weight), len(y))
-        sample_weight, class_weight = times(class_factors(class_weight, classes, codes, None), sample_weight), None
+        factors, class_weight = class_factors(class_weight, classes, codes, None), None
+        sample_weight = factors if sample_weight is None else factors * sample_weight
     how: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "n_jobs": n_jobs, "solver": solver, "dual": dual}
     how |= {"penalty_weights": penalty_weights, "bounds": bounds, "standardize": standardize}
     model = LogisticRegression(

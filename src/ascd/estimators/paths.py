@@ -20,7 +20,6 @@ from ascd.estimators._data import errors_about_x, to_numpy
 from ascd.estimators._parameters import documented
 from ascd.estimators._solving import Followed, curvatures_of, largest_factor
 from ascd.matrix.open import brought_if_small
-from ascd.results import Status
 
 #: What scikit-learn calls zero among strengths of penalties.
 ZERO_STRENGTH = float(np.finfo(np.float64).resolution)
@@ -61,10 +60,7 @@ def model_path(
     [1, 2]
     """
     model._validate_params()
-    ratio, is_classifier = (
-        as_ratio(getattr(model, "penalty", None), getattr(model, "l1_ratio", 0.0)),
-        hasattr(model, "C"),
-    )
+    ratio = as_ratio(getattr(model, "penalty", None), getattr(model, "l1_ratio", 0.0))
     with errors_about_x(X):
         data = model._read(to_numpy(brought_if_small(X), True), to_numpy(y), to_numpy(sample_weight), offset)
         problem, settings, (factor, unit) = (
@@ -72,13 +68,16 @@ def model_path(
             model._settings(),
             model._units(data.total),
         )
-        how = {"intercept": model.fit_intercept, "n_jobs": settings.n_jobs}
-        values = as_Cs(Cs) if is_classifier else alpha_grid(problem, alphas, eps, factor, **how)
+        if hasattr(model, "C"):
+            values = as_Cs(Cs)
+        else:
+            how = {"intercept": model.fit_intercept, "n_jobs": settings.n_jobs}
+            values = alpha_grid(problem, alphas, eps, factor, **how)
         x0 = None if coef_init is None else as_finite_vector(coef_init, "coef_init", data.X.shape[1])
-        found = model._follow(data, problem, strengths(values) if is_classifier else values, settings, x0)
-    warn_of_shortfalls(type(model).__name__, [shortfall(found, unit)])
-    n_iters = np.maximum(1, found.n_iters)
-    return ModelPath(values, found.coefs, found.intercepts, unit * found.gaps, n_iters)
+        found = model._follow(data, problem, strengths(values) if hasattr(model, "C") else values, settings, x0)
+    found = found.in_units(unit)
+    warn_of_shortfalls(type(model).__name__, [found])
+    return ModelPath(values, found.coefs, found.intercepts, found.gaps, np.maximum(1, found.n_iters))
 
 
 def as_ratio(penalty: str | None, l1_ratio: float | None) -> float:
@@ -125,34 +124,19 @@ def strengths(Cs: Array) -> Array:
     return np.array([0.0 if math.isinf(C) else 1.0 / C for C in Cs])
 
 
-# ---- fits that missed their tolerance
+def warn_of_shortfalls(name: str, paths: Sequence[Followed], where: str = "") -> None:
+    """Issue one ``ConvergenceWarning`` for all fits of some paths that ended early: how many, the worst gap, advice.
 
-
-class Shortfall(NamedTuple):
-    """How far the fits of one path stayed from their tolerance, in the user's units."""
-
-    fits: int
-    missed: int
-    gap: float
-    tolerance: float
-    status: Status
-
-
-def shortfall(found: Followed, unit: float = 1.0) -> Shortfall:
-    """Count the fits of a path that ended early, with their largest gap."""
-    short = ~(found.gaps <= found.tolerance) & (not found.status.is_answer)  # first-order conditions are enough
-    gap = unit * float(found.gaps[short].max(initial=0.0))
-    return Shortfall(short.size, int(short.sum()), gap, unit * found.tolerance, found.status)
-
-
-def warn_of_shortfalls(name: str, paths: Sequence[Shortfall], where: str = "") -> None:
-    """Issue one ``ConvergenceWarning`` for all paths: fits that ended early, the worst gap, its tolerance, advice."""
-    missed = sum(one.missed for one in paths)
+    First-order conditions are enough.
+    """
+    short = [(one.gaps[~(one.gaps <= one.tolerance)], one) for one in paths if not one.status.is_answer]
+    missed = sum(gaps.size for gaps, _ in short)
     if not missed:
         return
-    worst = max((one for one in paths if one.missed), key=lambda one: one.gap / max(one.tolerance, 1e-300))
+    worst = [(float(gaps.max()), one) for gaps, one in short if gaps.size]
+    gap, one = max(worst, key=lambda pair: pair[0] / max(pair[1].tolerance, 1e-300))
     warn_of_convergence(
-        f"{name}: {missed} of {sum(one.fits for one in paths)} fits{where} stopped early ({worst.status}): the worst "
-        f"has a duality gap of {worst.gap:.3g} where the tolerance is {worst.tolerance:.3g} (tol times the objective "
-        f"at zero coefficients), both in the units of the objective. {ADVICE[worst.status]}"
+        f"{name}: {missed} of {sum(one.gaps.size for one in paths)} fits{where} stopped early ({one.status}): the "
+        f"worst has a duality gap of {gap:.3g} where the tolerance is {one.tolerance:.3g} (tol times the objective at "
+        f"zero coefficients), both in the units of the objective. {ADVICE[one.status]}"
     )

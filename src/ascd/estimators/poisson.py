@@ -70,7 +70,8 @@ class PoissonRegressor(LinearRegressor):
         self._fit_one(self._read(X, y, sample_weight, offset), self.alpha, self.l1_ratio)
         return self
 
-    def _check_target(self, data: Training) -> Training:
+    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:
+        data = super()._read(X, y, sample_weight, offset)
         counts = as_counts(data.y)
         if self.fit_intercept and not np.any(counts if data.weight is None else counts * data.weight):
             raise ValueError("y must hold a positive count: with counts of 0 only, the intercept has no finite value.")
@@ -107,13 +108,6 @@ def as_counts(y: Any) -> Array:
 
 
 def half_deviance(y: Array, z: Array, weight: Array | None) -> Any:
-    """Return half the mean Poisson deviance of counts at linear predictors, whose first axis are the samples.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> float(half_deviance(np.array([0.0, 2.0]), np.array([0.0, np.log(2.0)]), None))
-    0.5
-    """
+    """Return half the mean Poisson deviance of counts at linear predictors, whose first axis are the samples."""
     counts = y.reshape(y.shape + (1,) * (z.ndim - 1))
     return np.average(np.exp(z) - counts * z + xlogy(counts, counts) - counts, axis=0, weights=weight)

@@ -11,7 +11,7 @@ penalty.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import StrOptions
 from ascd._core.checks import Array, as_parameter
 from ascd._core.threads import quiet
 from ascd._core.timing import Stopwatch
-from ascd.estimators._base import LinearClassifier, as_bounds, certificate_of, class_factors, elastic_net, times
+from ascd.estimators._base import LinearClassifier, as_bounds, certificate_of, elastic_net
 from ascd.estimators._data import InMemory, Training, fit_method
 from ascd.estimators._parameters import FROM_ZERO, POSITIVE, Parameter, estimator
 from ascd.estimators._solving import (
@@ -31,6 +31,7 @@ from ascd.estimators._solving import (
     Settings,
     added,
     changed,
+    energy_of,
     followed,
     one_by_one,
     solve_in_turn,
@@ -75,6 +76,7 @@ class LinearSVC(LinearClassifier):
     solver: Any = "auto"
 
     _keeps_float32: ClassVar[bool] = False
+    _checks: ClassVar[dict[str, Any]] = {"order": None, "dtype": np.float64, "accept_sparse": ["csr", "csc"]}
     _fitted: ClassVar[dict[str, str]] = {
         "certificate_": "Certificate; ``columns_read`` counts samples where the dual is solved"
     }
@@ -117,7 +119,7 @@ class LinearSVC(LinearClassifier):
         CSC for the primal.
         """
         data = self._read(X, y, sample_weight)
-        self._fit_problem(data, self._problems(data)[0]._replace(C=self.C), 1.0)
+        self._keep(self._solve(data, [self._problems(data)[0]._replace(C=self.C)]))
         return self
 
     def _units(self, total: float) -> tuple[float, float]:
@@ -131,24 +133,27 @@ class LinearSVC(LinearClassifier):
         X = X.by_samples() if is_dual else X.by_features()
         if self.fit_intercept:
             X = X.with_constant(self.intercept_scaling)
-        targets = [np.where(data.y == k, 1.0, -1.0) for k in self._positives()]
-        factors = self._class_weights(data.y, data.weight)
+        # the class that each problem sets against the rest: the second of two, or each of more
+        positives = range(1 if len(self.classes_) == 2 else 0, len(self.classes_))
+        targets, factors = [np.where(data.y == k, 1.0, -1.0) for k in positives], [data.factors] * len(positives)
+        if data.factors is not None and len(positives) > 1:  # as in liblinear, the rest has 1
+            factors = [np.where(data.y == k, data.factors, 1.0) for k in positives]
         return [Machines(X, targets, factors, data.weight, *restrictions, is_dual, 1.0 / strength)]
 
     def _reweighed(self, data: Training, problem: Machines, ratio: float) -> Machines:
         return problem._replace(sample_weight=data.weight)
 
-    def _scaled(self, problem: Machines, factor: float) -> Machines:
-        return problem._replace(C=problem.C / factor)
+    def _fit_strength(self, data: Training, problem: Machines, strength: float) -> None:
+        self._keep(self._solve(data, [problem._replace(C=1.0 / strength)]))
 
-    def _solve_classes(self, machines: Machines, settings: Settings) -> list[Solution]:
+    def _solve(self, data: Training, problems: list[Machines], settings: Settings | None = None) -> list[Solution]:
         """Solve the problem of each class."""
+        machines, settings = problems[0], settings or self._settings()
         self._check_range(machines)
         return (self._solve_dual if machines.is_dual else self._solve_primal)(machines, settings)
 
-    def _fit_problem(self, data: Training, problem: Machines, unit: float) -> None:
-        solutions = self._solve_classes(problem, self._settings())
-        self.n_iter_: Any = max(self._count(solution) for solution in solutions)
+    def _keep(self, solutions: list[Solution], unit: float = 1.0) -> None:
+        self.n_iter_: Any = max(int(self.max_iter != 0), *(one.n_iter for one in solutions))
         self._keep_model(*self._as_model(solutions), solutions, unit)
 
     def _follow(
@@ -157,23 +162,14 @@ class LinearSVC(LinearClassifier):
         """Fit for each C = 1/strength; all classes are one solution, whose intercepts are in the user's units."""
 
         def fit(strength: float, before: Any) -> Solution:
-            solutions = self._solve_classes(self._scaled(problem, strength), settings)
-            whole = certificate_of(solutions, settings.tol, 1.0)
-            coefs, constants = self._as_model(solutions)
-            zero = sum(one.zero_objective for one in solutions)
+            solutions = self._solve(data, [problem._replace(C=1.0 / strength)], settings)
+            whole, (coefs, constants) = certificate_of(solutions, settings.tol, 1.0), self._as_model(solutions)
             return Solution(
-                coefs.T, whole.objective, whole.status, whole.n_iter, whole.gap, zero_objective=zero,
-                intercept=constants * np.ones(len(coefs)),
+                coefs.T, whole.objective, whole.status, whole.n_iter, whole.gap,
+                zero_objective=sum(one.zero_objective for one in solutions), intercept=constants * np.ones(len(coefs)),
             )  # fmt: skip
 
         return followed(lambda: one_by_one(fit, strengths, settings.tol), len(strengths))
-
-    def _checks(self, y: Any) -> dict[str, Any]:
-        return {"order": None, "dtype": np.float64, "accept_sparse": ["csr", "csc"]}
-
-    def _positives(self) -> range:
-        """Return the class that each problem sets against the rest: the second of two, or each of more."""
-        return range(1 if len(self.classes_) == 2 else 0, len(self.classes_))
 
     def _check_range(self, machines: Machines) -> None:
         """Raise a ValueError where float64 cannot hold what C or the constant feature make of the data."""
@@ -190,41 +186,28 @@ class LinearSVC(LinearClassifier):
         if self.fit_intercept and not least <= size * size * n_samples < largest:
             raise ValueError(f"intercept_scaling must have a square within float64's range; got {size!r}")
 
-    def _class_weights(self, codes: Array, weight: Array | None) -> list[Any]:
-        """Return the factors of the samples in each problem, as in liblinear: of several classes, the rest has 1."""
-        problems = self._positives()
-        if self.class_weight is None:
-            return [None] * len(problems)
-        each = class_factors(self.class_weight, self.classes_, codes, weight)
-        return [each] if len(problems) == 1 else [np.where(codes == k, each, 1.0) for k in problems]
-
     def _is_dual(self, is_wide: bool) -> bool:
         """Return True for the dual: L1 and coefficients without a penalty have none; the hinge has nothing else."""
+        weights = np.ones(1) if self.penalty_weights is None else np.atleast_1d(self.penalty_weights)
+        unpenalised = np.flatnonzero(weights == 0.0)
         if self.loss == "hinge":
-            self._check_hinge()
+            if self.penalty == "l1":
+                raise ValueError(
+                    "The combination of penalty='l1' and loss='hinge' is not supported: use squared_hinge."
+                )
+            if self.dual is False:
+                raise ValueError("The combination of penalty='l2' and loss='hinge' is not supported when dual=False")
+            if unpenalised.size:
+                raise ValueError(
+                    "penalty_weights must be positive where loss='hinge', whose dual has no unpenalised coefficients "
+                    f"(loss='squared_hinge' takes zeros); penalty_weights[{unpenalised[0]}] is 0"
+                )
             return True
-        has_dual = self.penalty == "l2" and not self._unpenalised().size
+        has_dual = self.penalty == "l2" and not unpenalised.size
         if self.dual is True and not has_dual:
             what = "penalty='l1'" if self.penalty == "l1" else "a penalty weight of 0"
             raise ValueError(f"The combination of {what} and loss='squared_hinge' is not supported when dual=True")
         return has_dual and (is_wide if self.dual == "auto" else bool(self.dual))
-
-    def _check_hinge(self) -> None:
-        if self.penalty == "l1":
-            raise ValueError("The combination of penalty='l1' and loss='hinge' is not supported: use squared_hinge.")
-        if self.dual is False:
-            raise ValueError("The combination of penalty='l2' and loss='hinge' is not supported when dual=False")
-        if self._unpenalised().size:
-            raise ValueError(
-                "penalty_weights must be positive where loss='hinge', whose dual has no unpenalised coefficients "
-                f"(loss='squared_hinge' takes zeros); penalty_weights[{self._unpenalised()[0]}] is 0"
-            )
-
-    def _unpenalised(self) -> Array:
-        """Return the indices of coefficients without penalty."""
-        if self.penalty_weights is None:
-            return np.empty(0, dtype=np.int64)
-        return np.flatnonzero(np.atleast_1d(self.penalty_weights) == 0.0)
 
     def _restrictions(self, n_features: int) -> tuple[Any, Any]:
         """Return penalty weights and bounds with an entry for the constant feature; None where there are none."""
@@ -295,7 +278,8 @@ class Machines(NamedTuple):
     @property
     def weights(self) -> list[Any]:
         """The weights of the samples in each problem, None where all are 1."""
-        return [self.sample_weight if one is None else times(one, self.sample_weight) for one in self.factors]
+        weight = self.sample_weight
+        return [weight if one is None else one if weight is None else one * weight for one in self.factors]
 
 
 # ---- the dual
@@ -303,62 +287,36 @@ class Machines(NamedTuple):
 
 def solve_dual(problem: Problem, zero_objective: float, settings: Settings) -> Solution:
     """Return the weights, their primal objective and its gap; ``zero_objective`` is that of zero weights."""
-    found, x0 = None, None
-    is_for_boxes = settings.is_auto and problem.n_features > tuning.FEW_IN_BOX and settings.max_iter > 0
+    enough, scale, found, x0 = settings.tol * zero_objective, problem.parts.sample.weight, None, None
+    is_for_boxes = settings.solver == "auto" and problem.n_features > tuning.FEW_IN_BOX and settings.max_iter > 0
+
+    def proved(x: Array, status: Status, **spent: Any) -> Solution:
+        weights, objective, gap = primal_value(problem, x)
+        status = Status.CONVERGED if gap <= enough and status is not Status.INTERRUPTED else status
+        return Solution(weights, objective, status, gap=gap, zero_objective=zero_objective, **spent)
+
+    def goal(weights: Array) -> float:  # see ``_solving`` for what it says of the weights' error
+        wanted = settings.tol * energy_of(1.0 / scale, weights)
+        return tuning.UNDER_GOAL * min(enough, max(wanted, FINEST * zero_objective))
+
     if is_for_boxes and is_box_problem(problem):
         stopwatch, limits = Stopwatch(), (settings.n_jobs, problem.n_samples * problem.n_features)
         with quiet(*limits, library=settings.n_jobs):
-            goal = goal_of(settings.tol, zero_objective, problem.parts.sample.weight)
             outcome = BoxDescent(problem, np.zeros(problem.n_features)).minimise(goal, settings.max_iter)
             status = Status.INTERRUPTED if outcome.is_interrupted else Status.ITERATION_LIMIT
             reads = outcome.reads + 2 * problem.n_features
-            found = _proved(
-                problem, outcome.x, settings.tol, zero_objective, status, n_iter=outcome.n_iter, reads=reads
-            )
+            found = proved(outcome.x, status, n_iter=outcome.n_iter, reads=reads)
         found = replace(found, seconds=stopwatch.seconds, compile_seconds=stopwatch.compile_seconds)
         is_over = outcome.is_interrupted or outcome.n_iter >= settings.max_iter
         if is_over or (found.converged and outcome.gap <= outcome.goal):
             return found
         x0, settings = outcome.x, replace(settings, max_iter=settings.max_iter - outcome.n_iter)
-    further = _by_solver(problem, settings, zero_objective, x0)
+    how: dict[str, Any] = {"energy": lambda x: energy_of(1.0 / scale, problem.evaluate(x)[2])}
+    dual = solve_problem(problem, settings, intercept=False, x0=x0, **how)
+    spent = {name: getattr(dual, name) for name in ("n_iter", "reads", "seconds", "compile_seconds")}
+    further = proved(dual.x, Status.STALLED if dual.converged else dual.status, **spent)
     if found is None:
         return further
-    best = further if further.gap <= found.gap else found
-    if further.status is Status.INTERRUPTED:
-        best = replace(best, status=Status.INTERRUPTED)
-    return added(found, further, best)
-
-
-def _by_solver(problem: Problem, settings: Settings, zero_objective: float, x0: Array | None) -> Solution:
-    scale = problem.parts.sample.weight
-
-    def energy(x: Array) -> float:
-        return 0.5 * energy_of(problem.evaluate(x)[2], scale)
-
-    dual = solve_problem(problem, settings, intercept=False, x0=x0, energy=energy)
-    status = Status.STALLED if dual.converged else dual.status
-    spent = {name: getattr(dual, name) for name in ("n_iter", "reads", "seconds", "compile_seconds")}
-    return _proved(problem, dual.x, settings.tol, zero_objective, status, **spent)
-
-
-def _proved(problem: Problem, x: Array, tol: float, zero: float, status: Status, **spent: Any) -> Solution:
-    """Return the solution of the primal problem at a point of the dual; ``spent`` are iterations, reads and times."""
-    weights, objective, gap = primal_value(problem, x)
-    if gap <= tol * zero and status is not Status.INTERRUPTED:
-        status = Status.CONVERGED
-    return Solution(weights, objective, gap=gap, status=status, zero_objective=zero, **spent)
-
-
-def goal_of(tol: float, zero_objective: float, scale: Any) -> Callable[[Array], float]:
-    """Return the gap to reach as a function of the weights: see ``_solving`` for what it says of their error."""
-
-    def goal(weights: Array) -> float:
-        energy = 0.5 * energy_of(weights, scale)
-        return tuning.UNDER_GOAL * min(tol * zero_objective, max(tol * energy, FINEST * zero_objective))
-
-    return goal
-
-
-def energy_of(weights: Array, scale: Any) -> float:
-    """Return Σ w²/scale, for one scale or one for each weight."""
-    return float(weights @ weights) / float(scale) if np.ndim(scale) == 0 else float(np.sum(weights * weights / scale))
+    best = found if found.gap < further.gap else further
+    is_interrupted = further.status is Status.INTERRUPTED
+    return added(found, further, replace(best, status=Status.INTERRUPTED) if is_interrupted else best)
