@@ -1,21 +1,12 @@
 """Smooth problems (a ridge on every block and nothing else): L-BFGS on all coefficients at once.
 
-Working sets are made for few blocks; here all take part.  SciPy's L-BFGS-B ends where
+Working sets are made for few blocks; here all take part.  SciPy's L-BFGS-B ends where Σ_b ‖∇_b F‖²/(2·ridge_b), about
+the gap of the raw gradient as a dual point, is at most a share of the tolerance.  The point is certified like every
+other; the usual steps go on where L-BFGS makes no more progress.
 
-    Σ_b ‖∇_b F‖² / (2·ridge_b)  ≤  a share of the tolerance,
-
-which is about the gap of the raw gradient as a dual point.  The point is certified like every other; the usual steps go
-on where L-BFGS makes no more progress.
-
-**Variables.**  With ridges D and curvatures H of the samples at the start, W replaces X:
-
-- ``Preconditioned``: X = R⁻¹W with RᵀR = AᵀHA + D, so that all curvatures are 1 where H is right.  Where columns
-  outnumber samples, first X = D⁻¹AᵀL⁻ᵀZ with AD⁻¹Aᵀ = LLᵀ, then as before with L for A.  For data with a short side:
-  10 times as fast as coefficients on 2000 × 200 correlated columns.
-- ``SampleVariables``: X = D⁻¹AᵀSW with one row of W a sample and S diagonal.  With K = AD⁻¹Aᵀ the predictor is KSW and
-  the gradient SK(raw gradient + SW).  For long sparse rows, where W is shorter than X: 1.8 times as fast on sparse data
-  of 2000 × 20000 with 10 classes.
-- ``Coefficients``: X itself.
+With ridges D and curvatures H of the samples at the start, W replaces X where A has a short side (``Preconditioned``,
+10 times as fast on 2000 × 200 correlated columns): X = R⁻¹W with RᵀR = AᵀHA + D, so that all curvatures are 1 where H
+is right.  Where columns outnumber samples, first X = D⁻¹AᵀL⁻ᵀZ with AD⁻¹Aᵀ = LLᵀ, then as before with L for A.
 """
 
 from __future__ import annotations
@@ -27,7 +18,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 from scipy.optimize import minimize
-from scipy.sparse import csc_array
 
 from ascd._core.checks import Array
 from ascd.matrix.base import as_block
@@ -46,15 +36,16 @@ class Smooth:
     def __init__(self, state: State) -> None:
         self.state, self.penalty, self.is_over, self.share = state, None, False, 1.0
         self.is_for_newton = is_for_newton(state.problem)
+        size = state.x.size
+        self.is_small = size < tuning.FEW_COEFFICIENTS and state.d * size**2 <= tuning.SMALL_HESSIAN
 
     def applies(self) -> bool:
         """Return True if F is smooth, strongly convex, not quadratic, and not for Newton's method."""
-        penalty, loss = self.state.penalty, self.state.problem.loss
+        penalty, problem = self.state.penalty, self.state.problem
         if penalty is not self.penalty:  # another one on the path: a fresh start
-            is_few = self.state.x.size < tuning.FEW_COEFFICIENTS
-            self.penalty, self.share, self.is_over = penalty, 1e-3 if is_few else 0.5, False
-        is_left = self.is_over or self.is_for_newton or loss.is_quadratic
-        return not is_left and self._is_smooth() and math.isfinite(loss.bound)
+            self.penalty, self.share, self.is_over = penalty, 1e-3 if self.is_small else 0.5, False
+        is_left = self.is_over or self.is_for_newton or problem.loss.is_quadratic
+        return not is_left and self._is_smooth() and math.isfinite(problem.loss.bound)
 
     def takes_all(self) -> bool:
         """Return True if the working set should hold all blocks, for Newton steps on one matrix."""
@@ -77,12 +68,11 @@ class Smooth:
             else:
                 state.x, state.constant = descent.coefficients()
                 state.recompute()
-        if state.x.size < tuning.FEW_COEFFICIENTS:
-            while self._newton_step():
-                pass
+        while self.is_small and self._newton_step():
+            pass
 
     def _newton_step(self) -> bool:
-        """Return whether one has made the gradient much smaller: rounding of F ends SciPy's search half way."""
+        """Return whether it has made the gradient much smaller: rounding of F leaves SciPy's search half the digits."""
         state, before = self.state, self.state.saved()
         ridge = np.repeat(state.penalty.ridge, state.problem.groups.sizes)
 
@@ -123,9 +113,7 @@ def variables_of(state: State) -> Any:
                 return Preconditioned(state)
             except (LinAlgError, ValueError):  # not finite
                 pass
-    is_local = state.matrix.matrix is not None
-    is_wide = is_local and state.matrix.is_sparse and 1.5 * d <= n and not state.x.any()
-    return SampleVariables(state) if is_wide else Coefficients(state)
+    return Coefficients(state)
 
 
 class Coefficients:
@@ -156,39 +144,6 @@ class Coefficients:
 
     def coefficients(self, x: Array) -> Array:
         return x
-
-
-class SampleVariables:
-    """W with X = D⁻¹AᵀSW, where S makes the curvature of every row of W about 1."""
-
-    def __init__(self, state: State) -> None:
-        (data, rows, ends), shape = state.matrix.matrix, state.matrix.shape
-        ridge = np.repeat(state.penalty.ridge, state.problem.groups.sizes)[:, None]
-        self.columns = csc_array((data, rows.astype(np.int64), ends.astype(np.int64)), shape=shape)[:, state.order]
-        self.state, self.ridge, self.start = state, ridge, np.zeros(state.seen.predictor.shape)
-        own = (self.columns * self.columns) @ (1.0 / ridge)
-        self.scale = 1.0 / np.sqrt(np.where(own > 0.0, own + mean_curvature(state)[:, None] * own**2, 1.0))
-
-    def predictor(self, w: Array) -> Array:
-        self.weights, self.kernel_product = self.scale * w, self.columns @ self.coefficients(w)
-        return self.kernel_product.copy()
-
-    def loss_gradient(self, raw_gradient: Array) -> Array:
-        self.raw_gradient, self.state.reads = raw_gradient, self.state.reads + 2 * self.ridge.size
-        found: Array = self.scale * (self.columns @ ((self.columns.T @ raw_gradient) / self.ridge))
-        return found
-
-    def penalty_gradient(self, w: Array) -> Array:
-        found: Array = self.scale * self.kernel_product
-        return found
-
-    def gap(self, gradient: Array) -> float:
-        return 0.5 * float(np.vdot(self.raw_gradient + self.weights, gradient / self.scale))
-
-    def coefficients(self, w: Array) -> Array:
-        self.state.reads += 2 * self.ridge.size
-        found: Array = (self.columns.T @ (self.scale * w)) / self.ridge
-        return found
 
 
 class Preconditioned:

@@ -173,6 +173,10 @@ TALL_FOR_NEWTON, PAIRS_FOR_NEWTON = 75.0, 25.0
 #: (two products with A and all outputs for each of some fifty steps).
 SHORT_SIDE = 40
 
+#: Operations of a Hessian of all coefficients: a few Newton steps end fits of less, so that all digits agree between
+#: fits whose sums differ in their order.
+SMALL_HESSIAN = 1e7
+
 # ---- small problems, in one compiled call
 
 #: Entries of A up to which a problem is small; with five times as many the loop is faster on wide data.
