@@ -199,45 +199,6 @@ def test_parquet_gives_the_same_model_in_memory_and_on_disk(fit, capsys, tmp_pat
     assert (code, "1 sample without a target, or with an infinite one" in error) == (ERROR, True)
 
 
-# ------------------------------------------------------------------------------- groups
-
-
-@pytest.mark.parametrize(
-    ("written", "groups"),
-    [
-        ("[[0, 2], [1, 3], [4, 5]]", [[0, 2], [1, 3], [4, 5]]),
-        ('{"first": ["a", "c"], "second": [1, "d"], "third": ["e", "f"]}', [[0, 2], [1, 3], [4, 5]]),
-        ("2", 2),
-    ],
-)
-def test_groups_are_written_in_several_ways(fit, houses, write, written, groups):
-    given = written if written.isdigit() else write(written, "groups")
-    fit(houses, "--model", "group-lasso", "--groups", given, "--alpha", 0.3, "--weights", "sqrt", "--tol", 1e-10)
-    frame = pandas.read_csv(houses)
-    expected = ascd.GroupLasso(0.3, groups=groups, weights="sqrt", tol=1e-10)
-    expected.fit(frame.drop(columns="price").to_numpy(), frame["price"])
-    np.testing.assert_allclose(ascd.load("m.npz").coef[0], expected.coef_, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("written", "message"),
-    [
-        ("", "is not JSON"),
-        ('"a"', "must hold lists of features"),
-        ("[[0, 1], [1, 2, 3, 4, 5]]", "column 1 is in group 0 and in group 1"),
-        ("[[0, 1], [], [2, 3, 4, 5]]", "group 1 is empty"),
-        ('[["a", "c"], ["b", "d", "f"]]', "1 are in none, the first is column 4"),
-        ('[["a", "x"]]', "--groups: unknown feature 'x'"),
-        ('[["a", 9], ["b"]]', "group 0 has column 9"),
-        ("[[0, 1], 2]", "must hold lists of features"),
-    ],
-)
-def test_groups_that_are_none(capsys, houses, write, written, message):
-    arguments = ("--model", "group-lasso", "--groups", write(written, "groups"), "--out", houses.with_name("m.npz"))
-    code, _, error = run(capsys, "fit", houses, *arguments)
-    assert (code, message in error) == (ERROR, True), error
-
-
 # ------------------------------------------------------------------------------------------------ --explain
 
 

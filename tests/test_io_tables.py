@@ -74,19 +74,23 @@ def test_what_options_and_files_say(write, content, given, expected, notes):
         ("id,2020,y\n1,2,3\n4,5,6\n", {}, r"\(2020\) where a header has names"),
         ("a,b,y\n1,2,3\n4,5,6\n", {"header": False}, "'column 1' has 1 of 3 values that are not numbers, the"),
         ("a;b;y\n1,5;1.5;2\n2,5;2;3\n", {}, r"decimal points \(1\.5\) and with decimal commas \(1,5\): .*--decimal"),
-        ("a;b;y\n1;2;3\n4;5;6\n", {"sep": ","}, "2 samples and 0 features: .*; name the separator with --sep"),
-        ("a\n1\n2\n", {}, "2 samples and 0 features: with the separator none"),
-        ("a,b,y\n1,2,3\n1,2\n3,4,5,6\n", {}, "t.csv: line 4 has 4 fields, and there are 3 columns: is the separator"),
-        ("a,b,y\n1,2,3,4\n5,6,7\n", {}, "line 2 has more fields than there are columns"),
+        ("a;b;y\n1;2;3\n4;5;6\n", {"sep": ","}, "2 samples and 0 features: is the separator right"),
+        ("a\n1\n2\n", {}, "2 samples and 0 features: is the separator right"),
+        (
+            "a,b,y\n1,2,3\n1,2\n3,4,5,6\n",
+            {},
+            "t.csv is not a table in CSV: .*3 fields in line 4, saw 4: is the",
+        ),
+        ("a,b,y\n1,2,3,4\n5,6,7\n", {}, "t.csv is not a table in CSV: .*: is the separator ',' right"),
         ('a,b,y\n1,2,3\n"1,2,3\n', {}, "t.csv is not a table in CSV: .*EOF inside string starting at row 2"),
         ("a,b,c\n", {}, "t.csv has a header and no rows"),
         ("  \n\n", {}, "t.csv is empty"),
         ("a,b,y\n1,\0,3\n", {}, "t.csv holds bytes that no text has"),
-        (gzip.compress(TEXT.encode()), {}, "t.csv is not utf-8 .*; a compressed file must be named .gz"),
-        ("größe,y\n1,2\n".encode("cp1252"), {}, "t.csv is not utf-8 in all its lines .*: .*--encoding cp1252"),
+        (gzip.compress(TEXT.encode()), {}, "t.csv cannot be read as utf-8: .*; a compressed file must be named .gz"),
+        ("größe,y\n1,2\n".encode("cp1252"), {}, "t.csv cannot be read as utf-8: .*--encoding cp1252"),
         ("a,b,y\n1,2,3\n".encode("utf-16-le"), {}, "t.csv holds bytes that no text has"),
         ("a;b;y\n1'250;1;2\n12'500;2;3\n", {}, "text column 'a' has 2 different values, more than 0"),
-        (TEXT, {"encoding": "klingon"}, "unknown encoding 'klingon'"),
+        (TEXT, {"encoding": "klingon"}, "cannot be read as klingon: .*unknown encoding"),
         (TEXT, {"sep": "::"}, r"sep \(--sep\) must be one character .* got '::'"),
         ("a,b,y\nx,2,3\nz,3,4\n", {}, "text column 'a' has 2 different values, more than 0"),
         ("a,y\n1,2\ntow,3\n3,4\n5,6\n", {}, "column 'a' has 1 of 4 values that are not numbers, the first 'tow'"),
@@ -116,7 +120,6 @@ def test_text_columns_become_columns_of_0_and_1(write):
     assert data.names == data.X.feature_names == ["colour=blue", "colour=green", "colour=red", "size", "sure=yes"]
     assert data.recipe.levels == {"colour": ["blue", "green", "red"], "sure": ["no", "yes"]}
     assert any("text column 'colour' as 3 columns of 0 and 1" in note for note in data.notes)
-    assert data.X.as_design().nbytes < 4 * (8 + 8)
     with pytest.raises(ValueError, match=r"'colour' has 3 different values, more than 2: --levels 3 .*--without"):
         read_table(write(WORDS), choices=Choices(levels=2))
     assert read_table(write(WORDS), choices=Choices(("colour",), levels=2)).names == ["size", "sure=yes"]
@@ -173,7 +176,7 @@ def test_missing_values_that_cannot_be_filled(write):
         read_table(path, choices=Choices(impute="mean"))
     for choices, message in ((Choices(impute="mode"), "unknown impute 'mode'"),
                              (Choices(impute="mean"), "column 'e' has no value at all: --without"),
-                             (Choices(drop=True), "would leave out all 2 rows, as column 'e'")):  # fmt: skip
+                             (Choices(drop=True), "would leave out all 2 rows: every one lacks a value")):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             read_table(write("a,e,y\n1,,3\n2,,4\n"), choices=choices)
 

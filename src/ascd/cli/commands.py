@@ -21,10 +21,9 @@ OPTIONAL = ("click", "rich", "matplotlib", "pandas", "pyarrow", "celer", "skglm"
 @options.data_options(*options.FILE, options.TARGET, options.WITHOUT, options.DROP)
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--memory", "room", help="What converting may take, as in 500MB or 2GB.  [2GB]")
-@click.option("--float32", "is_single", is_flag=True, help="Write float32: half the size, seven digits.")
 @click.option("--force", is_flag=True, help="Replace what is at OUT.")
 @common
-def convert(source: options.DataOptions, out: Path, room: str | None, is_single: bool, force: bool) -> None:
+def convert(source: options.DataOptions, out: Path, room: str | None, force: bool) -> None:
     """Turn the CSV file DATA into the Parquet file OUT, or the LIBSVM file DATA into the folder OUT, once.
 
     Fits then read OUT chunk by chunk, and only the columns they need: ascd fit OUT --memory 2GB.
@@ -38,7 +37,7 @@ def convert(source: options.DataOptions, out: Path, room: str | None, is_single:
     with working("converting"):
         made = converting.convert(
             source.data, out, target=source.target, without=source.choices.without, memory=room,
-            dtype="float32" if is_single else "float64", dialect=source.dialect, drop=source.choices.drop,
+            dialect=source.dialect, drop=source.choices.drop,
             force=force, format=source.format,
         )  # fmt: skip
     notes = [] if made.reader.is_sparse else [reading.detect(source.data, source.dialect)[0].words]

@@ -5,7 +5,6 @@ A model takes the options that are parameters of its estimator.
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from contextlib import nullcontext
@@ -15,12 +14,11 @@ from typing import Any
 import click
 import numpy as np
 
-from ascd._core.checks import unknown_name
 from ascd.cli import UNCONVERGED, options
 from ascd.cli.console import answer, common, has_bar, rounds_shown, say, show_table, working
 from ascd.cli.options import check_numeric, read_data, report_reading
 from ascd.io.models import Model, model_of, save
-from ascd.io.tables import LabeledData, counted, level_names
+from ascd.io.tables import LabeledData, counted
 
 #: Names of models, and their estimators.
 MODELS = {
@@ -31,14 +29,11 @@ MODELS = {
     "huber": "HuberRegressor",
     "poisson": "PoissonRegressor",
     "logistic": "LogisticRegression",
-    "group-lasso": "GroupLasso",
-    "sparse-group-lasso": "SparseGroupLasso",
     "svm": "LinearSVC",
 }
 CLASSIFIERS = ("logistic", "svm")
 #: Coefficients of a table, and tables of a model with several classes.
 MOST_SHOWN, MOST_TABLES = 10, 20
-GROUPS = "a JSON file with lists of features, or how many neighbours make a group"
 
 
 @click.command()
@@ -48,8 +43,6 @@ GROUPS = "a JSON file with lists of features, or how many neighbours make a grou
 @click.option("--l1-ratio", type=float, help="1 is the Lasso's penalty, 0 is ridge's.")
 @click.option("--C", "C", type=float, help="Inverse strength for classifiers.")
 @click.option("--loss", type=click.Choice(["hinge", "squared_hinge"]), help="Of the SVM.")
-@click.option("--groups", help=f"Groups of features: {GROUPS}.")
-@click.option("--weights", type=click.Choice(["sqrt"]), help="Of groups: the roots of their sizes.  [1 each]")
 @click.option("--epsilon", type=float, help="Where Huber's loss turns linear.")
 @click.option("--positive", is_flag=True, default=None, help="Only non-negative coefficients.")
 @click.option("--standardize", is_flag=True, default=None, help="Penalise coefficients of standardised features.")
@@ -81,17 +74,10 @@ def fit(
     source.check(may_stay=True)
     if explained and source.stays_on_disk:
         raise click.UsageError("--explain fits half-samples, which need the data in memory, in one file")
-    groups = given["groups"]
-    if groups is not None:
-        if not (groups.isdigit() or Path(groups).is_file()):
-            raise FileNotFoundError(f"--groups: no such file: {groups}")
-        given["groups"] = 1  # until the features are known
     with options.as_usage():
         estimator = make_estimator(model, cv, given)
         estimator._validate_params()
     data = read_data(source)
-    if groups is not None:
-        estimator.set_params(groups=groups_of(groups, data))
     check_target(data, model)
     if cv and cv > len(data.y):
         raise click.UsageError(f"--cv must be at most the number of samples, {len(data.y):,}; got {cv}")
@@ -219,8 +205,6 @@ def make_estimator(model: str, cv: int | None, given: dict[str, Any]) -> Any:
     if foreign is not None:
         listed = ", ".join(_flag(option) for option in given if option in taken) or "none"
         raise ValueError(f"model {model!r} takes no {_flag(foreign)}; it takes {listed}")
-    if "groups" in taken and "groups" not in chosen:
-        raise ValueError(f"model {model!r} needs --groups: {GROUPS}")
     if cv is None:
         if "choose" in chosen:
             raise ValueError("--choose needs --cv")
@@ -265,28 +249,3 @@ def check_target(data: LabeledData, model: str) -> None:
             f"{data.target_words} has numbers such as {y[y != np.round(y)][0]:g}: is it a quantity? --model lasso fits "
             "one; classes are words or whole numbers"
         )
-
-
-def groups_of(text: str, data: LabeledData) -> Any:
-    """Return groups of features as estimators take them.
-
-    A number stands for so many neighbours each.  A JSON file has a list or an object of lists of features, by number
-    (from 0) or by name; that of a text column stands for all its 0/1 columns.
-    """
-    path = Path(text)
-    if not path.exists():
-        return int(text)
-    try:
-        written = json.loads(path.read_text(encoding="utf-8-sig"))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"--groups: {path.name} is not JSON: {error}") from error
-    groups = list(written.values()) if isinstance(written, dict) else written
-    if not isinstance(groups, list) or not groups or not all(isinstance(part, list) for part in groups):
-        raise ValueError(f"--groups: {path.name} must hold lists of features")
-    place = {name: [j] for j, name in enumerate(data.names or [])}
-    for source, levels in data.recipe.levels.items():
-        place.setdefault(source, [place[name][0] for name in level_names(source, levels)])
-    unknown = next((one for part in groups for one in part if isinstance(one, str) and one not in place), None)
-    if unknown is not None:
-        raise ValueError(f"--groups: {unknown_name(unknown, 'feature', data.names or ())}")
-    return [[j for one in part for j in (place[one] if isinstance(one, str) else [one])] for part in groups]

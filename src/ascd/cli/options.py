@@ -52,6 +52,9 @@ LEVELS = click.option(
 COLUMNS = (WITHOUT, DROP, IMPUTE, LEVELS)
 
 
+COMPLETE = "--drop leaves out its rows, --without its column, --impute mean fills it"
+
+
 class DataOptions(NamedTuple):
     """The data file, and what the options say about reading it."""
 
@@ -110,7 +113,7 @@ def read_data(source: DataOptions) -> tables.LabeledData:
     if source.stays_on_disk:
         return _open(source)
     data = reading.read_table(source.data, source.target, source.format, source.dialect, source.choices)
-    tables.check_complete(data, source.data.name, "--drop leaves out their rows, --impute mean fills them")
+    tables.check_complete(data, source.data.name, COMPLETE)
     tables.check_target(data, source.data.name, "--drop leaves them out")
     return data
 

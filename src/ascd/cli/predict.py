@@ -66,7 +66,7 @@ def _data_for(model: Model, source: options.DataOptions) -> LabeledData:
     for note in data.notes:
         if "not seen" in note:
             click.echo(f"{source.data.name}: {one_line(note)}", err=True)
-    check_complete(data, source.data.name, UNFILLED, UNFILLED)
+    check_complete(data, source.data.name, UNFILLED)
     return data
 
 

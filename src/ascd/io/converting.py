@@ -32,14 +32,12 @@ class Plan(NamedTuple):
     target: str | None
     without: tuple[str, ...]
     memory: float
-    dtype: Any
     drop: bool
 
 
 def convert(
     source: Any, out: Any, *, target: str | None = None, without: Any = (), memory: Any = None,
-    dtype: Any = np.float64, dialect: reading.Dialect = reading.DETECT, drop: bool = False, force: bool = False,
-    format: str | None = None,
+    dialect: reading.Dialect = reading.DETECT, drop: bool = False, force: bool = False, format: str | None = None,
 ) -> opening.OnDisk:  # fmt: skip
     """Turn a CSV file into a Parquet file, or a LIBSVM file into a folder, for ``open_data``.
 
@@ -50,7 +48,6 @@ def convert(
     target : the target's column in a CSV file; "target", "y" or "label", else the last, by default
     without : columns of a CSV file to leave out
     memory : bytes that converting may take, as in "2GB"
-    dtype : {float64, float32} of the numbers written
     dialect : how a CSV file is written; what is None is found from the file
     drop : leave out rows in which a value is missing
     force : replace what an earlier conversion wrote
@@ -67,22 +64,17 @@ def convert(
     >>> data, data.feature_names, data.y
     (OnDisk(2 x 2, 0.0 MB), ['age', 'size'], array([3, 6]))
     """
-    source, out, number = Path(source), Path(out), np.dtype(dtype)
+    source, out = Path(source), Path(out)
     if not source.is_file():
         raise reading.absent(source)
     kind = format or reading.guess_format(source)
-    if number not in (np.float64, np.float32):
-        raise ValueError(f"dtype must be float64 or float32; got {dtype!r}")
     check_conversion(source, kind, out, force)
-    plan = Plan(source, target, tuple(without), opening.as_bytes(memory), number, drop)
+    plan = Plan(source, target, tuple(without), opening.as_bytes(memory), drop)
     try:
-        with np.errstate(over="raise"):
-            if kind == "libsvm":
-                _write_folder(plan, out)
-            else:
-                _write_parquet(plan, out, dialect)
-    except FloatingPointError as error:
-        raise ValueError(f"{source} holds numbers too large for float32: leave out --float32 (dtype)") from error
+        if kind == "libsvm":
+            _write_folder(plan, out)
+        else:
+            _write_parquet(plan, out, dialect)
     except OSError as error:
         if error.filename == str(source):
             raise
@@ -120,13 +112,12 @@ def _write_parquet(plan: Plan, out: Path, given: reading.Dialect) -> None:
     names = [name for name in columns if name not in plan.without and not tables.is_nameless(name)]
     target = tables.find_target(names, reading.column_name(plan.target, dialect.header))
     features = [name for name in names if name != target]
-    reading.check_width((0, len(features)), path, dialect)
     y = tables.target_values(reading.read_csv(path, *written, usecols=[target])[target], decimal=decimal)
     has_words = y.dtype.kind == "O"
     is_whole = y.dtype.kind in "iu" or (y.dtype.kind == "f" and np.isfinite(y).all() and (y == np.round(y)).all())
     kind = pyarrow.string() if has_words else pyarrow.int64() if is_whole else pyarrow.float64()
     recipe = tables.Recipe(levels={target: []} if has_words else {}, features=features)
-    fields = [*((name, pyarrow.from_numpy_dtype(plan.dtype)) for name in features), (target, kind)]
+    fields = [*((name, pyarrow.float64()) for name in features), (target, kind)]
     schema, count, start = pyarrow.schema(fields, metadata={opening.TARGET_KEY: target.encode()}), 0, 0
     rows = max(1, int(PORTION * plan.memory / (8.0 * len(columns))))
     with (
@@ -143,7 +134,7 @@ def _write_parquet(plan: Plan, out: Path, given: reading.Dialect) -> None:
                 tables.check_complete(data, where, WAY)
                 tables.check_target(data, where, WAY)
             kept = tables.has_target(data.y) & ~data.missing().any(axis=1)
-            numbers = {name: data.frame[name].to_numpy()[kept].astype(plan.dtype) for name in features}
+            numbers = {name: data.frame[name].to_numpy()[kept] for name in features}
             writer.write_table(pyarrow.table({**numbers, target: data.y[kept]}, schema=schema))
             count += int(kept.sum())
         if not count:
@@ -175,7 +166,7 @@ def _write_groups(plan: Plan, folder: Path) -> dict[str, Any]:
                 continue
             columns = X.tocsc()
             columns.sum_duplicates()
-            stored = columns.data.astype(plan.dtype, copy=False), columns.indices, columns.indptr, y
+            stored = columns.data, columns.indices, columns.indptr, y
             for kind, numbers in zip(opening.GROUP_FILES, stored, strict=True):
                 np.save(folder / f"{opening.group_name(len(offsets))}.{kind}.npy", numbers)
             offsets.append(columns.indptr)

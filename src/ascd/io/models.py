@@ -102,7 +102,7 @@ class Model(NamedTuple):
             raise ValueError("the model's features have no names: give an array with the columns in their order")
         target = self.header["data"]["target"]
         found = label(frame.copy(), "X", target, Choices(), self.recipe)
-        check_complete(found, "X", UNFILLED, UNFILLED)
+        check_complete(found, "X", UNFILLED)
         return found
 
 

@@ -15,7 +15,6 @@ Everything else is said by options (--sep, --decimal, --header, --no-header, --e
 from __future__ import annotations
 
 import bz2
-import codecs
 import csv
 import gzip
 import io
@@ -204,7 +203,6 @@ def _read_csv_table(
     frame = read_csv(path, found, names, list(recipe.levels) if recipe else ())
     target = column_name(target, found.header)
     data = tables.label(frame, path.name, target, choices, recipe, found.decimal or ".")
-    check_width(data.X.shape, path, found)
     written = {name: getattr(found, name) for name in ("sep", "decimal", "header", "na")}
     return data._replace(notes=(found.words, *data.notes), recipe=data.recipe._replace(written=written))
 
@@ -212,15 +210,6 @@ def _read_csv_table(
 def column_name(given: str | None, has_header: bool | None) -> str | None:
     """Return the name of a column; without a header it may be given as its number."""
     return f"column {given}" if has_header is False and given is not None and given.isdigit() else given
-
-
-def check_width(shape: tuple[int, int], path: Path, dialect: Dialect) -> None:
-    """Raise a ValueError where one column leaves no features: the separator must be another one."""
-    if not shape[1]:
-        raise ValueError(
-            f"{path.name} has {tables.counted(shape[0], 'sample')} and 0 features: with the separator "
-            f"{separator_name(dialect.sep)} its lines are one column, the target; name the separator with --sep"
-        )
 
 
 def detect(path: Path, given: Dialect, model: Dialect | None = None) -> tuple[Dialect, list[str] | None]:
@@ -268,12 +257,7 @@ def find_separator(lines: Sequence[str]) -> str | None:
 
 def _first_lines(path: Path, given: Dialect) -> list[str]:
     """Return the first lines of a file, each with its end; it must be a text."""
-    try:
-        codecs.lookup(given.encoding or "utf-8")
-    except LookupError:
-        known = "utf-8, cp1252 and utf-16 are common"
-        raise ValueError(f"unknown encoding {given.encoding!r} (--encoding); {known}") from None
-    with parsing(path, given), io.TextIOWrapper(unpacked(path), given.encoding or "utf-8-sig") as file:
+    with parsing(path, given), unpacked(path) as raw, io.TextIOWrapper(raw, given.encoding or "utf-8-sig") as file:
         lines = list(islice(file, LINES))
     if any("\0" in line for line in lines):
         raise ValueError(f"{path.name} holds bytes that no text has: is it a CSV file? --encoding names its encoding")
@@ -347,18 +331,14 @@ def parsing(path: Path, dialect: Dialect) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("error", ParserWarning)  # about a first row with more fields than columns
             yield
-    except UnicodeDecodeError as error:
+    except (UnicodeDecodeError, LookupError) as error:
+        encoding = dialect.encoding or "utf-8"
         raise ValueError(
-            f"{path.name} is not {dialect.encoding or 'utf-8'} in all its lines ({error.reason}): name its encoding, "
-            "as in --encoding cp1252 or utf-16; a compressed file must be named .gz, .bz2 or .xz"
+            f"{path.name} cannot be read as {encoding}: name its encoding, as in --encoding cp1252 or utf-16; a "
+            f"compressed file must be named .gz, .bz2 or .xz ({error})"
         ) from None
     except (ParserError, ParserWarning, EmptyDataError) as error:
-        longer = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
-        if not longer and not isinstance(error, ParserWarning):
-            raise ValueError(f"{path} is not a table in CSV: {error}") from None
-        first = f"line {2 if dialect.header else 1} has more fields than there are columns"
-        where = "line {1} has {2} fields, and there are {0} columns".format(*longer.groups()) if longer else first
         raise ValueError(
-            f"{path.name}: {where}: is the separator "
-            f"{separator_name(dialect.sep or ',')} right (--sep), does a field lack its quotes, or the header a name?"
+            f"{path.name} is not a table in CSV: {str(error).strip()}: is the separator {separator_name(dialect.sep or ',')} right "
+            "(--sep), does a field lack its quotes, or the header a name?"
         ) from None

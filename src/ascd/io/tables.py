@@ -1,7 +1,7 @@
 """A table of named columns as features and target.
 
 A column is numbers only where all its values are; otherwise every value stays the word that it was (07, TRUE).  Words
-become 0/1 columns, stored as one code a row (``ascd.Table``); missing values may be filled.  What was done is kept as a
+become 0/1 columns (``ascd.Table``); missing values may be filled.  What was done is kept as a
 ``Recipe``, so that a model treats the data that it predicts in the same way.
 """
 
@@ -26,7 +26,7 @@ FILLS = ("mean", "median")
 TRUTHS = {"false": 0.0, "true": 1.0}
 #: Names that a message lists.
 SHOWN = 5
-#: What to do with a column that has no value at all, or of which only some rows have one.
+#: What to do with a column.
 LEAVE_OUT = "--without {!r} leaves it out"
 
 
@@ -114,11 +114,6 @@ class LabeledData(NamedTuple):
         stored, found = self.X.tocoo(), np.zeros((self.X.shape[0], 1), dtype=bool)
         found[stored.row[~np.isfinite(stored.data)]] = True
         return found
-
-    def empty_column(self) -> str | None:
-        """Return the name of the first column that has no value at all."""
-        gone = () if self.frame is None or not len(self.frame) else self.missing().all(axis=0)
-        return next((str(self.frame.columns[j]) for j in np.flatnonzero(gone)), None)
 
 
 def counted(number: int, word: str) -> str:
@@ -248,6 +243,8 @@ def label(
         frame = frame.drop(columns=chosen)
     frame, levels = _typed(frame, file, choices, recipe, decimal, notes)
     found = [one for name in frame for one in (level_names(name, levels[name]) if name in levels else [name])]
+    if not found:
+        raise ValueError(f"{file} has {len(frame)} samples and 0 features: is the separator right (--sep)?")
     if len(set(found)) < len(found):
         twice = next(name for name in found if found.count(name) > 1)
         raise ValueError(f"{file}: two columns would be called {twice!r}: rename one, or leave it out (--without)")
@@ -388,10 +385,9 @@ def _kept(data: LabeledData, kept: Array) -> LabeledData:
     if kept.all():
         return data
     if not kept.any():
-        empty, why = data.empty_column(), f"every row lacks a value, or {data.target_words}"
-        if empty is not None:
-            why = f"column {empty!r} has no value at all: {LEAVE_OUT.format(empty)}"
-        raise ValueError(f"--drop would leave out all {kept.size:,} rows, as {why}")
+        raise ValueError(
+            f"--drop would leave out all {kept.size:,} rows: every one lacks a value, or {data.target_words}"
+        )
     note = f"{np.sum(~kept):,} of {kept.size:,} rows left out: a value is missing"
     return data.rows(np.flatnonzero(kept))._replace(notes=(*data.notes, note))
 
@@ -403,14 +399,12 @@ def _fill_of(column: Any, is_text: bool, impute: str) -> Any:
     return str(column.mode().iloc[0]) if is_text else float(getattr(column, impute)())
 
 
-def check_complete(data: LabeledData, file: str, way: str, without: str = LEAVE_OUT) -> None:
+def check_complete(data: LabeledData, file: str, way: str) -> None:
     """Raise a ValueError for missing features that names the first one and the ``way`` to do without it."""
     samples, features = data.X.shape
     if not samples or not features:
         raise ValueError(f"{file} has {samples} samples and {features} features: there is nothing to do")
-    empty, gone = data.empty_column(), data.missing()
-    if empty is not None:
-        raise ValueError(f"{file}: column {empty!r} has no value at all: {without.format(empty)}")
+    gone = data.missing()
     if gone.any():
         row = int(np.argmax(gone.any(axis=1)))
         where = f"in feature {data.frame.columns[np.argmax(gone[row])]!r}, " if data.frame is not None else "in "
