@@ -76,11 +76,7 @@ def test_what_options_and_files_say(write, content, given, expected, notes):
         ("a;b;y\n1,5;1.5;2\n2,5;2;3\n", {}, r"decimal points \(1\.5\) and with decimal commas \(1,5\): .*--decimal"),
         ("a;b;y\n1;2;3\n4;5;6\n", {"sep": ","}, "2 samples and 0 features: is the separator right"),
         ("a\n1\n2\n", {}, "2 samples and 0 features: is the separator right"),
-        (
-            "a,b,y\n1,2,3\n1,2\n3,4,5,6\n",
-            {},
-            "t.csv is not a table in CSV: .*3 fields in line 4, saw 4: is the",
-        ),
+        ("a,b,y\n1,2,3\n1,2\n3,4,5,6\n", {}, "t.csv is not a table in CSV: .*3 fields in line 4, saw 4: is the"),
         ("a,b,y\n1,2,3,4\n5,6,7\n", {}, "t.csv is not a table in CSV: .*: is the separator ',' right"),
         ('a,b,y\n1,2,3\n"1,2,3\n', {}, "t.csv is not a table in CSV: .*EOF inside string starting at row 2"),
         ("a,b,c\n", {}, "t.csv has a header and no rows"),

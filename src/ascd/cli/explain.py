@@ -20,11 +20,8 @@ from ascd.io.tables import LabeledData, counted
 
 #: Shares of the fits from which on a feature is called stable, or fair.
 STABLE, FAIR = 0.9, 0.6
-#: Features that are printed, and drawn.
-MOST_SHOWN, MOST_DRAWN = 15, 40
-FEWEST_SAMPLES = 10
-#: The key of the features of a model with one output.
-EVERYTHING = "all features"
+#: Features that are printed, drawn, and named in a sentence; samples that are needed.
+MOST_SHOWN, MOST_DRAWN, MOST_NAMED, FEWEST_SAMPLES = 15, 40, 8, 10
 HEAD = ("feature", "coefficient", "effect", "5 % to 95 % of fits", "same sign in", "how sure")
 MEANING = (
     "Effect: coefficient times the feature's standard deviation. The range and “same sign in” are over fits to random "
@@ -51,13 +48,10 @@ class Evidence(NamedTuple):
 
     def row(self) -> tuple[str, ...]:
         """Return the cells of a table."""
-        spread = f"{_signed(self.low, 3)} to {_signed(self.high, 3)}"
-        numbers = (_signed(self.coefficient, 4), _signed(self.effect, 3), spread, f"{100.0 * self.share:.0f} %")
-        return self.name, *numbers, self.verdict
-
-
-def _signed(value: float, digits: int) -> str:
-    return f"{value:+.{digits}g}" if value else "0"
+        coefficient, effect, low, high = (
+            f"{value:+.{digits}g}" if value else "0" for value, digits in zip(self[1:5], (4, 3, 3, 3), strict=True)
+        )
+        return self.name, coefficient, effect, f"{low} to {high}", f"{100.0 * self.share:.0f} %", self.verdict
 
 
 def page_beside(model_file: Path) -> Path:
@@ -84,10 +78,8 @@ def explain(fitted: Model, found: dict[str, list[Evidence]], resamples: int, out
 
     sections: list[Drawing | TableSection] = []
     for number, (title, rows) in enumerate(found.items()):
-        cells, conclusion = [one.row() for one in rows], sentence(rows, resamples)
-        of_row = f", {title}" if title else ""
-        heading = f"\nHow sure: {resamples} fits to random halves of the samples{of_row}"
-        show_table(HEAD, cells[:MOST_SHOWN], heading)
+        cells, conclusion, of_row = [one.row() for one in rows], sentence(rows, resamples), f", {title}" * bool(title)
+        show_table(HEAD, cells[:MOST_SHOWN], f"\nHow sure: {resamples} fits to random halves of the samples{of_row}")
         say(f"{conclusion}\n")
         svg = draw_intervals(rows[:MOST_DRAWN], "effect: coefficient × standard deviation")
         sections.append(Drawing(f"features-{number}", f"Which features{of_row}", svg, conclusion))
@@ -97,7 +89,7 @@ def explain(fitted: Model, found: dict[str, list[Evidence]], resamples: int, out
     title = f"{fitted.header['estimator']} on {where['file']}, explained"
     page = write_page(page_beside(out), title, sections, lead=[lead])
     say(f"wrote {page}")
-    evidences = {title or EVERYTHING: [one._asdict() for one in rows] for title, rows in found.items()}
+    evidences = {title or "all features": [one._asdict() for one in rows] for title, rows in found.items()}
     return {"resamples": resamples, "page": page, **evidences}
 
 
@@ -111,18 +103,14 @@ def evidence(coef: Array, resampled: Array, deviations: Array, names: list[str])
     >>> [(one.name, round(one.share, 2)) for one in evidence(np.array([2.0, 0.0]), fits, np.ones(2), ["a", "b"])]
     [('a', 1.0), ('b', 0.33)]
     """
-    signs = np.sign(resampled)
-    plus, minus = (signs > 0).mean(axis=0), (signs < 0).mean(axis=0)
+    plus, minus = (resampled > 0).mean(axis=0), (resampled < 0).mean(axis=0)
     share = np.where(coef > 0, plus, np.where(coef < 0, minus, np.maximum(plus, minus)))
     low, high = np.quantile(resampled * deviations, [0.05, 0.95], axis=0)
-    effect = coef * deviations
+    numbers = np.stack([coef, coef * deviations, low, high, share], axis=1).tolist()
     used = np.flatnonzero((coef != 0.0) | (plus + minus > 0.0))
-    level = np.where(share >= STABLE, 2, np.where(share >= FAIR, 1, 0))
-    order = sorted(used, key=lambda j: (-level[j], -abs(effect[j]), -share[j], j))
-    return [
-        Evidence(names[j], float(coef[j]), float(effect[j]), float(low[j]), float(high[j]), float(share[j]))
-        for j in order
-    ]
+    found = [Evidence(names[j], *numbers[j]) for j in used]
+    levels = ("stable", "fair", "weak")
+    return sorted(found, key=lambda one: (levels.index(one.verdict), -abs(one.effect), -one.share))
 
 
 def sentence(rows: list[Evidence], resamples: int) -> str:
@@ -130,19 +118,11 @@ def sentence(rows: list[Evidence], resamples: int) -> str:
     if not rows:
         return "No feature is used, neither by the model nor by a fit to a half: the penalty is too strong."
     stable = [one.name for one in rows if one.verdict == "stable"]
-    weak = [one.name for one in rows if one.coefficient != 0.0 and one.verdict == "weak"]
-    text = f"No feature keeps its sign in 90 % of the {resamples} fits: the choice depends on the samples at hand."
-    if stable:
-        number = f"{len(stable)} of {counted(len(rows), 'used feature')}"
-        keep = "keep their" if len(stable) > 1 else "keeps its"
-        text = f"{number} {keep} sign in at least 90 % of the {resamples} fits: {_listed(stable, 8)}."
-    if weak:
-        text += f" Weak, and maybe gone with other samples, are {len(weak)} of the model's: {_listed(weak, 5)}."
-    return text
-
-
-def _listed(names: list[str], most: int) -> str:
-    return ", ".join(names[:most]) + (" …" if len(names) > most else "")
+    if not stable:
+        return f"No feature keeps its sign in 90 % of the {resamples} fits: the choice depends on the samples at hand."
+    number, keep = f"{len(stable)} of {counted(len(rows), 'used feature')}", "keep their" if stable[1:] else "keeps its"
+    named = ", ".join(stable[:MOST_NAMED]) + " …" * (len(stable) > MOST_NAMED)
+    return f"{number} {keep} sign in at least 90 % of the {resamples} fits: {named}."
 
 
 def _plain_again(estimator: Any) -> Any:
@@ -162,20 +142,18 @@ def _resampled(estimator: Any, data: LabeledData, resamples: int, is_classifier:
     """Return the coefficients of all fits, of shape (resamples, n_outputs, n_features)."""
     from sklearn.utils import resample
 
-    n = data.X.shape[0]
+    n = len(data.y)
     if n < FEWEST_SAMPLES:
         raise ValueError(f"--explain needs at least {FEWEST_SAMPLES} samples to draw halves from; there are {n}")
-    plain = _plain_again(estimator)
+    plain, strata, found = _plain_again(estimator), data.y if is_classifier else None, []
     if is_classifier:  # C weighs the sum over the samples: half of them, twice the weight
         plain.set_params(C=plain.C * n / (n // 2))
-    y, found = np.asarray(data.y), []
     with advancing(f"fitting {resamples} halves") as advance, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about convergence: the fits are summarised, not kept
         for number in range(resamples):
-            drawn = {"replace": False, "n_samples": n // 2, "random_state": number}
-            half = resample(np.arange(n), stratify=y if is_classifier else None, **drawn)
-            part = data.rows(half)
-            plain.fit(part.X, part.y)
+            drawn = resample(range(n), replace=False, n_samples=n // 2, random_state=number, stratify=strata)
+            half = data.rows(np.array(drawn))
+            plain.fit(half.X, half.y)
             found.append(np.atleast_2d(plain.coef_).copy())
             advance((number + 1) / resamples)
     return np.array(found)

@@ -13,7 +13,7 @@ from ascd.cli.console import answer, common, one_line, output, say
 from ascd.cli.fit import score_text
 from ascd.io.models import UNFILLED, Model, load
 from ascd.io.reading import column_name, read_table
-from ascd.io.tables import TRUTHS, LabeledData, check_complete, has_target, word_of
+from ascd.io.tables import LabeledData, check_complete, has_target, word_of
 from ascd.io.writing import write_text
 
 
@@ -71,21 +71,13 @@ def _data_for(model: Model, source: options.DataOptions) -> LabeledData:
 
 
 def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float] | None:
-    """Return accuracy or R² over the rows that have a target; None where none has."""
+    """Return accuracy or R² over the rows that have a target; None where none has, or all have the same number."""
     from sklearn.metrics import r2_score
 
     known = has_target(y)
     predicted, y = predicted[known], y[known]
-    if not y.size or (not model.classes.size and y.dtype.kind not in "biuf"):
-        return None
-    if model.classes.size:
-        return "accuracy", float(np.mean([_label(a) == _label(b) for a, b in zip(predicted, y, strict=True)]))
-    if np.ptp(y) == 0.0:  # one row, or a constant: there is nothing to explain
+    if model.classes.size and y.size:
+        return "accuracy", float(np.mean([word_of(a) == word_of(b) for a, b in zip(predicted, y, strict=True)]))
+    if not y.size or y.dtype.kind not in "biuf" or np.ptp(y) == 0.0:
         return None
     return "R²", float(r2_score(y, predicted))
-
-
-def _label(value: Any) -> str:
-    """Return a class as a word, also where one file has numbers or truths and another, with other classes, words."""
-    word = word_of(value)
-    return f"{TRUTHS[word.lower()]:g}" if word.lower() in TRUTHS else word

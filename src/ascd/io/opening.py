@@ -27,8 +27,6 @@ from ascd._core.checks import Array, check_places
 from ascd.io.reading import DEFAULT_MEMORY, FORMATS
 from ascd.io.tables import ColumnError, check_names
 
-#: What NumPy raises for a damaged .npy file, by where the damage lies.
-DAMAGED_ARRAY = (ValueError, EOFError, SyntaxError, TokenError)
 INDEX, VERSION = "index.json", 4
 GROUP_FILES = ("data", "indices", "indptr", "target")
 #: Key of a Parquet file's metadata under which ``ascd convert`` keeps the target's name.
@@ -120,10 +118,9 @@ def open_data(path: Any, *, target: str | None = None, without: Sequence[str] = 
     for one in files:
         if not one.exists():
             raise FileNotFoundError(f"no such file or folder: {one}")
-    if all(is_parquet(one) for one in files):
-        target = target or converted_target(open_parquet(files[0]))
-        parquet = ParquetReader(files, tuple(without), target)
-        return OnDisk(parquet, allowed, parquet.names, None if target is None else parquet.column(target))
+    if all(map(is_parquet, files)):
+        parquet = ParquetReader(files, without, target or converted_target(open_parquet(files[0])))
+        return OnDisk(parquet, allowed, parquet.names, parquet.y)
     first = files[0]
     if len(files) > 1:
         raise ValueError(f"path may be a list of Parquet files only; got {', '.join(one.name for one in files[:3])}")
@@ -140,6 +137,11 @@ def open_data(path: Any, *, target: str | None = None, without: Sequence[str] = 
 def is_parquet(path: Path) -> bool:
     """Return True for a file that is named as a Parquet file."""
     return path.is_file() and path.suffix.lower() in FORMATS["parquet"]
+
+
+def is_sparse_folder(path: Path) -> bool:
+    """Return True for a folder that ``ascd convert`` wrote from a LIBSVM file."""
+    return (path / INDEX).is_file()
 
 
 def parquet_files(path: Path) -> list[Path]:
@@ -168,7 +170,7 @@ def as_bytes(memory: Any) -> float:
     return value
 
 
-# ---- readers
+# ---- dense .npy files
 
 
 def state_of(path: Path) -> tuple[int, int, int] | None:
@@ -199,18 +201,20 @@ class Numbers:
     """The numbers of a .npy file as one long vector, in the order of the file."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.bytes_read = path, 0
-        self.state = state_of(path)
-        self.shape, self.is_fortran, self.dtype, self.offset = _npy_header(path)
-        self.size = math.prod(self.shape) * self.dtype.itemsize
+        self.path, self.bytes_read, self.state = path, 0, state_of(path)
+        try:
+            found = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError, SyntaxError, TokenError, IsADirectoryError, OverflowError) as error:
+            raise ValueError(f"{path} is not a complete .npy file of numbers: {error}") from error
+        if not isinstance(found, np.memmap):
+            raise ValueError(f"{path} is not a .npy file")
+        self.shape, self.dtype, self.offset = found.shape, found.dtype, found.offset
+        self.is_fortran = bool(found.flags.f_contiguous and not found.flags.c_contiguous)
+        self.size = found.nbytes
 
-    def all(self) -> Array:
-        """Return all numbers of a one-dimensional file."""
-        (count,) = self.shape
-        return self.take(0, count)
-
-    def take(self, start: int, count: int) -> Array:
-        """Return ``count`` numbers from ``start`` on; booleans as bytes."""
+    def take(self, start: int = 0, count: int | None = None) -> Array:
+        """Return ``count`` numbers from ``start`` on (all); booleans as bytes."""
+        count = self.shape[0] if count is None else count
         with reading(self.path, self.state):
             found = np.fromfile(self.path, self.dtype, count, offset=self.offset + start * self.dtype.itemsize)
         self.bytes_read += found.nbytes
@@ -226,9 +230,11 @@ class NpyReader:
 
     def __init__(self, path: Path) -> None:
         self.numbers = Numbers(path)
-        self.shape, self.dtype = self.numbers.shape, self.numbers.dtype
-        _check_matrix(path, self)
-        self.size, self.by_columns = self.numbers.size, self.numbers.is_fortran
+        self.shape, self.dtype, self.size = self.numbers.shape, self.numbers.dtype, self.numbers.size
+        if len(self.shape) != 2 or self.dtype.kind not in "fiub":
+            form = f"{len(self.shape)}-dimensional, of {self.dtype}"
+            raise ValueError(f"{path} must hold a two-dimensional array of numbers; it is {form}")
+        self.by_columns = self.numbers.is_fortran
         self.together = 1 if self.by_columns else max(1, self.shape[1])
         self.ends, self.counts = np.array([0, self.shape[0]]), np.full(self.shape[1], self.shape[0])
 
@@ -237,47 +243,31 @@ class NpyReader:
         return self.numbers.bytes_read
 
     def read(self, rows: slice, columns: Array | None) -> Array:
-        d, n = self.shape
-        height = rows.stop - rows.start
+        (d, n), height = self.shape, rows.stop - rows.start
         if not self.by_columns:
             values = self.numbers.take(rows.start * n, height * n).reshape(-1, n)
             return values if columns is None else np.ascontiguousarray(values[:, columns])
         chosen = np.arange(n) if columns is None else columns
-        spans = list(runs(chosen))
-        if height == d and len(spans) == 1:
-            return self.numbers.take(spans[0][1] * d, chosen.size * d).reshape(-1, d).T
-        kind = np.dtype(np.uint8) if self.dtype == np.bool_ else self.dtype
-        out = np.empty((height, chosen.size), dtype=kind, order="F")
-        for there, first, last in spans if height == d else ():
-            out[:, there] = self.numbers.take(first * d, (last - first) * d).reshape(-1, d).T
-        for place, column in enumerate(chosen.tolist()) if height < d else ():
-            out[:, place] = self.numbers.take(column * d + rows.start, height)
-        return out
+        spans = list(runs(chosen)) if height == d else [(column, column + 1) for column in chosen.tolist()]
+        if len(spans) == 1:
+            return self.numbers.take(spans[0][0] * d + rows.start, chosen.size * height).reshape(-1, height).T
+        out, place = np.empty((chosen.size, height), dtype=np.uint8 if self.dtype == np.bool_ else self.dtype), 0
+        for first, last in spans:
+            values = self.numbers.take(first * d + rows.start, (last - first) * height)
+            out[place : place + last - first] = values.reshape(-1, height)
+            place += last - first
+        return out.T
 
 
-def runs(columns: Array) -> Iterator[tuple[slice, int, int]]:
-    """Yield runs of adjacent columns: their positions, the first column and the one after the last."""
-    breaks = np.flatnonzero(np.diff(columns) != 1) + 1
-    for start, stop in zip([0, *breaks.tolist()], [*breaks.tolist(), columns.size], strict=True):
+def runs(columns: Array) -> Iterator[tuple[int, int]]:
+    """Yield runs of adjacent columns: the first column and the one after the last."""
+    breaks = (np.flatnonzero(np.diff(columns) != 1) + 1).tolist()
+    for start, stop in zip([0, *breaks], [*breaks, columns.size], strict=True):
         if stop > start:
-            yield slice(start, stop), int(columns[start]), int(columns[stop - 1]) + 1
+            yield int(columns[start]), int(columns[stop - 1]) + 1
 
 
-def _npy_header(path: Path) -> tuple[Any, bool, Any, int]:
-    """Return shape, order, dtype and where the numbers begin; the file must hold all of them."""
-    try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (*DAMAGED_ARRAY, IsADirectoryError, OverflowError) as error:
-        raise ValueError(f"{path} is not a complete .npy file of numbers: {error}") from error
-    if not isinstance(found, np.memmap):
-        raise ValueError(f"{path} is not a .npy file")
-    return found.shape, bool(found.flags.f_contiguous and not found.flags.c_contiguous), found.dtype, found.offset
-
-
-def _check_matrix(path: Path, array: Any) -> None:
-    if len(array.shape) != 2 or array.dtype.kind not in "fiub":
-        form = f"{len(array.shape)}-dimensional, of {array.dtype}"
-        raise ValueError(f"{path} must hold a two-dimensional array of numbers; it is {form}")
+# ---- Parquet files
 
 
 class ParquetReader:
@@ -286,8 +276,7 @@ class ParquetReader:
     together, rows_apart, is_sparse = 1, False, False
 
     def __init__(self, paths: Sequence[Path], without: Sequence[str] = (), target: str | None = None) -> None:
-        self.bytes_read, states = 0, [*map(state_of, paths)]
-        files = [open_parquet(path) for path in paths]
+        files, self.bytes_read = [open_parquet(path) for path in paths], 0
         columns = parquet_columns(files[0])
         check_names([] if target is None else [target], "target", columns)
         check_names(without, "column", columns)
@@ -303,6 +292,7 @@ class ParquetReader:
             raise TypeError(f"the target {target!r} has not the same type in all of {', '.join(map(str, paths))}")
         kinds = {str(file.physical_schema.field(name).type) for file in files for name in self.names}
         self.dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
+        states = [*map(state_of, paths)]
         self.groups = [
             (path, state, group)
             for path, state, file in zip(paths, states, files, strict=True)
@@ -314,6 +304,7 @@ class ParquetReader:
         self.shape = (int(self.ends[-1]), len(self.names))
         self.size = 8 * self.shape[0] * self.shape[1]
         self.counts = np.full(self.shape[1], self.shape[0])
+        self.y = None if target is None else self._column(target)
 
     def read(self, rows: slice, columns: Array | None) -> Array:
         """Return columns of one row group in Fortran order; all its rows are decoded, some converted."""
@@ -325,7 +316,7 @@ class ParquetReader:
             out[:, j] = table.column(name).to_numpy(zero_copy_only=False)
         return out
 
-    def column(self, name: str) -> Array:
+    def _column(self, name: str) -> Array:
         """Return one column of all rows as it is (the target may be text)."""
         parts = [self._table(k, [name]).column(name).to_pandas().to_numpy() for k in range(len(self.groups))]
         return np.concatenate(parts) if parts else np.empty(0)
@@ -334,9 +325,9 @@ class ParquetReader:
         path, state, group = self.groups[number]
         with reading(path, state):
             found = group.to_table(columns=names, use_threads=False)
-            place = (group.physical_schema.get_field_index(name) for name in names)
             stored = group.metadata.row_group(group.row_groups[0].id)
-            self.bytes_read += sum(stored.column(j).total_compressed_size for j in place)
+            places = (group.physical_schema.get_field_index(name) for name in names)
+            self.bytes_read += sum(stored.column(j).total_compressed_size for j in places)
         return found
 
 
@@ -376,6 +367,14 @@ def _check_types(schema: Any, names: Sequence[str], path: Path) -> None:
             )
 
 
+# ---- folders of sparse row groups
+
+
+def group_name(number: int) -> str:
+    """Return the beginning of the names of a row group's files."""
+    return f"rows-{number:05d}"
+
+
 class SparseReader:
     """The matrix in a folder of sparse row groups; ``first`` is the first index of the LIBSVM file."""
 
@@ -391,7 +390,7 @@ class SparseReader:
             for number in range(self.ends.size - 1):
                 data, rows, offsets, y = (Numbers(folder / f"{group_name(number)}.{one}.npy") for one in GROUP_FILES)
                 self.groups.append((data, rows, _offsets_of(offsets, data, rows)))
-                targets.append(y.all())
+                targets.append(y.take())
             if not targets or [len(one) for one in targets] != np.diff(self.ends).tolist():
                 raise ValueError(f"its groups of rows end at {index['ends']}, and their targets elsewhere")
             self.counts = np.sum([np.diff(offsets) for _, _, offsets in self.groups], axis=0)
@@ -413,7 +412,7 @@ class SparseReader:
         number = int(np.searchsorted(self.ends, rows.start, side="right")) - 1
         data, indices, offsets = self.groups[number]
         chosen = np.arange(self.shape[1]) if columns is None else columns
-        spans = [(int(offsets[first]), int(offsets[last])) for _, first, last in runs(chosen)]
+        spans = [(int(offsets[first]), int(offsets[last])) for first, last in runs(chosen)]
         entries, places = (
             np.concatenate([one.take(start, stop - start) for start, stop in spans]) for one in (data, indices)
         )
@@ -430,19 +429,9 @@ class SparseReader:
 
 def _offsets_of(file: Numbers, data: Numbers, rows: Numbers) -> Array:
     """Return where columns begin among the entries of a group; an error where they are not those of the group."""
-    found = file.all()
+    found = file.take()
     if found.size < 2 or found[0] != 0 or (found[1:] < found[:-1]).any():
         raise ValueError(f"{file.path} has columns that begin before the last one's end")
     if not data.shape == rows.shape == (found[-1],):
         raise ValueError(f"{data.path} or {rows.path} has not the {found[-1]} entries of {file.path}")
     return found
-
-
-def group_name(number: int) -> str:
-    """Return the beginning of the names of a row group's files."""
-    return f"rows-{number:05d}"
-
-
-def is_sparse_folder(path: Path) -> bool:
-    """Return True for a folder that ``ascd convert`` wrote from a LIBSVM file."""
-    return (path / INDEX).is_file()

@@ -339,6 +339,6 @@ def parsing(path: Path, dialect: Dialect) -> Iterator[None]:
         ) from None
     except (ParserError, ParserWarning, EmptyDataError) as error:
         raise ValueError(
-            f"{path.name} is not a table in CSV: {str(error).strip()}: is the separator {separator_name(dialect.sep or ',')} right "
-            "(--sep), does a field lack its quotes, or the header a name?"
+            f"{path.name} is not a table in CSV: {str(error).strip()}: is the separator "
+            f"{separator_name(dialect.sep or ',')} right (--sep), does a field lack its quotes, or the header a name?"
         ) from None
