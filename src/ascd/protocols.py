@@ -25,7 +25,11 @@ class ColumnStorage(Protocol):
 
 
 class Loss(Protocol):
-    """One sample, target y, prediction z.  Also, uncompiled: ``curvature_bound()``; optional: ``LossOptions``."""
+    """One sample, target y, prediction z: loss(y, z), ∂loss/∂z, ∂²loss/∂z² and sup_z {u·z − loss(y, z)}.
+
+    Also, uncompiled: ``curvature_bound()``, M with 0 ≤ curvature ≤ M everywhere (inf: for ``solve`` alone).  The
+    conjugate is +inf outside its domain; ``is_quadratic`` says that the curvature is M everywhere.
+    """
 
     def value(self, y: float, z: float) -> float: ...
     def derivative(self, y: float, z: float) -> float: ...
@@ -35,7 +39,11 @@ class Loss(Protocol):
 
 
 class LossOptions(Protocol):
-    """Optional; see ``ascd.problem.losses``.  ``check_target``, uncompiled, raises a ValueError for wrong targets."""
+    """Optional: ``divergence`` is value + conjugate(u) − u·z ≥ 0 without cancellation, for certificates.
+
+    ``weighted_value`` is weight·loss(y, z), also where the loss alone is too small or large for float64;
+    ``check_target``, uncompiled, raises a ValueError for wrong targets.
+    """
 
     def divergence(self, y: float, z: float, u: float) -> float: ...
     def weighted_value(self, weight: float, y: float, z: float) -> float: ...
@@ -43,9 +51,10 @@ class LossOptions(Protocol):
 
 
 class Penalty(Protocol):
-    """One coordinate; the cost is +inf where a value is not allowed.  Optional: ``PenaltyOptions`` and ``piece``.
+    """One coordinate: Ψ_j(x), +inf where x is not allowed; argmin_z ½(z − v)² + step·Ψ_j(z); the ends of ∂Ψ_j(x).
 
-    All else that the library needs of a penalty follows from these methods, never from the names of fields.
+    ``cost_conjugate`` is sup_x {u·x − Ψ_j(x)}, +inf outside its domain; ``dual_scale`` the largest s in [0, 1] with a
+    finite conjugate at s·u, −1 if there is none; 1 only where rounding cannot have put u inside.
     """
 
     def cost(self, x: float, j: int) -> float: ...
@@ -56,15 +65,16 @@ class Penalty(Protocol):
 
 
 class PiecewisePenalty(Penalty, Protocol):
-    """A penalty made of quadratic pieces: curvature and ends of the one around x."""
+    """Made of quadratic pieces: curvature and ends of the one around x, [x, x] at a kink, for Newton steps."""
 
     def piece(self, x: float, j: int) -> tuple[float, float, float]: ...
 
 
 class BlockPenalty(Protocol):
-    """One block b, its coefficients as a flat vector x; see ``ascd.problem.block_penalties``.
+    """One block b, its coefficients as a flat vector x.  ``block_prox`` works in place.
 
-    ``block_prox`` works in place.
+    ``block_distance`` is that of −g from ∂Ψ_b(x), ``block_conjugate`` the largest Ψ_b*(u') for ‖u' − u‖ ≤ radius, and
+    ``block_scale`` the largest s in [0, 1] for which Ψ_b*(s·u') is finite for all of these.
     """
 
     def block_cost(self, x: Any, b: int) -> float: ...
@@ -75,7 +85,7 @@ class BlockPenalty(Protocol):
 
 
 class PiecewiseBlockPenalty(BlockPenalty, Protocol):
-    """A block penalty that is smooth away from its kinks: fills in its gradient and returns its Hessian's form."""
+    """Fill in the gradient, nan for entries at a kink; return (k, m): the Hessian is k/‖x‖·(I − x̂x̂ᵀ) + m·I there."""
 
     def block_piece(self, x: Any, b: int, slope: Any) -> tuple[float, float]: ...
 
@@ -88,12 +98,12 @@ class BlockPenaltyOptions(Protocol):
 
 
 class PenaltyOptions(Protocol):
-    """Optional, and uncompiled but for ``cost_size`` (see ``ascd.problem.penalties``).
+    """Optional, and uncompiled but for ``cost_size``, the sum of the sizes of the terms of Ψ_j(x), which may cancel.
 
-    ``check`` returns the penalty for n coordinates after a look at its parameters; ``scaled`` the penalty times a
-    factor, for paths; ``is_smooth`` allows the steepness "gs" and "gsl"; ``is_held`` says that bounds or a square hold
-    every coordinate, which is a matter of speed alone; ``with_free`` returns the penalty for n coordinates and one more
-    that has none, for the intercept where an estimator is fitted with parts of the engine.
+    ``check`` returns the penalty for n coordinates, its parameters checked; ``scaled`` the penalty times a factor, its
+    linear term left alone, for paths; ``is_smooth`` allows the steepness "gs" and "gsl"; ``is_held`` says that bounds
+    or a square hold every coordinate, for speed alone; ``with_free`` returns the penalty for n coordinates and one more
+    that has none, for intercepts of estimators fitted with parts of the engine.
     """
 
     def cost_size(self, x: float, j: int) -> float: ...

@@ -1,17 +1,4 @@
-"""Penalties of blocks, Σ_b Ψ_b(x_b): groups of columns, rows of outputs, or both.
-
-A compiled block penalty is a NamedTuple whose methods take one block b, its coefficients as a flat vector x:
-
-======================  ============================================================================================
-``block_cost``          Ψ_b(x)
-``block_prox``          v becomes argmin_z ½‖z − v‖² + step·Ψ_b(z), in place
-``block_distance``      the distance of −g from ∂Ψ_b(x): 0 where the block is optimal
-``block_conjugate``     the largest Ψ_b*(u') for ‖u' − u‖ ≤ radius
-``block_scale``         the largest s in [0, 1] with Ψ_b*(s·u') finite for ‖u' − u‖ ≤ radius
-``block_piece``         (optional) where Ψ_b is smooth around x: fill in its gradient, nan for entries at a kink, and
-                        return (k, m): its Hessian on the others is k/‖x‖·(I − x̂x̂ᵀ) + m·I.  For Newton steps
-``scaled``              (optional, uncompiled) the penalty times a factor; for paths
-======================  ============================================================================================
+"""Penalties of blocks, Σ_b Ψ_b(x_b): groups of columns, rows of outputs, or both (``ascd.protocols.BlockPenalty``).
 
 ``GroupL2``, ``SparseGroup`` and ``L21`` all compile to ``BlockNorm``.  With soft(u) the entries of u beyond ±l1 (those
 above l1, where only non-negative coefficients are allowed),
@@ -125,19 +112,9 @@ class BlockNorm(NamedTuple):
             return 1.0
         if self.group[b] == 0.0:
             return self.l1[b] / (largest_entry(u, self.positive) + radius)
-        if self.l1[b] == 0.0:
-            return self.group[b] / (length_beyond(u, 1.0, 0.0, self.positive) + radius)
-        # soft(s·u) is no longer than s·u and no shorter than that without l1·√size; at l1/max|u| it is 0
-        length, most = length_beyond(u, 1.0, 0.0, self.positive), largest_entry(u, self.positive)
-        low = self.group[b] / (length + radius)
-        if not length > 0.0:
-            return low
-        high = min(1.0, (self.group[b] + self.l1[b] * math.sqrt(u.size)) / length * (1.0 + 1e-12))
-        if self.l1[b] / most * radius <= self.group[b]:
-            low = max(low, (1.0 - 1e-15) * self.l1[b] / most)
-        low = min(low, high)
-        for _ in range(60):  # all digits of a float64 and some more
-            middle = 0.5 * (low + high)
+        low, high = self.group[b] / (length_beyond(u, 1.0, 0.0, self.positive) + radius), 1.0
+        for _ in range(60 if self.l1[b] > 0.0 else 0):  # halves the logarithm of high/low: all digits of a float64
+            middle = math.sqrt(low) * math.sqrt(high)
             if length_beyond(u, middle, self.l1[b], self.positive) + middle * radius <= self.group[b]:
                 low = middle
             else:
@@ -161,8 +138,29 @@ class BlockNorm(NamedTuple):
         return BlockNorm(factor * self.group, factor * self.l1, factor * self.ridge, self.positive)
 
 
+class NormOfBlocks:
+    """What the library's penalties of blocks share."""
+
+    def compiled(self: Any, groups: Groups) -> BlockNorm:
+        """Return the compiled penalty with one number a block of each strength, its parameters checked."""
+        count, weights, name = groups.count, self.weights, "l2" if hasattr(self, "l2") else "strength"
+        group, l1 = as_strength(getattr(self, name), name), as_strength(getattr(self, "l1", 0.0), "l1")
+        ridge, positive = as_strength(self.ridge, "ridge"), bool(getattr(self, "positive", False))
+        if isinstance(weights, str) and weights != "sqrt":
+            raise ValueError(f"weights must be one number for each group, 'sqrt' or None; got {weights!r}")
+        weights = np.sqrt(groups.sizes) if isinstance(weights, str) else 1.0 if weights is None else weights
+        factor = np.broadcast_to(as_parameter(weights, "weights", count, low=0.0), count)
+        with np.errstate(over="ignore"):
+            strength = group * factor
+        if not np.isfinite(strength).all():
+            raise ValueError(f"weights times the strength must be finite; {factor.max():g} times {group:g} is not")
+        if positive and l1 == 0.0 and ridge == 0.0 and (strength == 0.0).any():
+            raise ValueError(f"positive=True needs a penalty on every group; group {int(np.argmin(strength))} has none")
+        return BlockNorm(strength, np.full(count, l1), np.full(count, ridge), positive)
+
+
 @dataclass(frozen=True, eq=False)
-class GroupL2:
+class GroupL2(NormOfBlocks):
     """strength·Σ_b weight_b·‖x_b‖ + ½·ridge·‖x‖², over groups of columns (and all outputs together).
 
     Parameters
@@ -193,14 +191,9 @@ class GroupL2:
     ridge: float = 0.0
     positive: bool = False
 
-    def compiled(self, groups: Groups) -> BlockNorm:
-        """Return the compiled penalty for these blocks, its parameters checked."""
-        strength = as_strength(self.strength, "strength")
-        return block_norm(groups, self.weights, strength, 0.0, self.ridge, self.positive)
-
 
 @dataclass(frozen=True, eq=False)
-class SparseGroup:
+class SparseGroup(NormOfBlocks):
     """l1·‖x‖₁ + l2·Σ_b weight_b·‖x_b‖ + ½·ridge·‖x‖²: few groups, and few coefficients in them.
 
     Parameters
@@ -224,14 +217,9 @@ class SparseGroup:
     ridge: float = 0.0
     positive: bool = False
 
-    def compiled(self, groups: Groups) -> BlockNorm:
-        """Return the compiled penalty for these blocks, its parameters checked."""
-        l1, l2 = as_strength(self.l1, "l1"), as_strength(self.l2, "l2")
-        return block_norm(groups, self.weights, l2, l1, self.ridge, self.positive)
-
 
 @dataclass(frozen=True, eq=False)
-class L21:
+class L21(NormOfBlocks):
     """strength·Σ_j weight_j·‖row j of X‖ + ½·ridge·‖X‖²: a column is used by all outputs or by none.
 
     Parameters
@@ -254,31 +242,6 @@ class L21:
     ridge: float = 0.0
     groups: None = None
 
-    def compiled(self, groups: Groups) -> BlockNorm:
-        """Return the compiled penalty for these blocks, its parameters checked."""
-        return block_norm(groups, self.weights, as_strength(self.strength, "strength"), 0.0, self.ridge, False)
-
-
-def block_norm(groups: Groups, weights: Any, group: float, l1: float, ridge: Any, positive: bool) -> BlockNorm:
-    """Return the compiled penalty with one number a block of each strength."""
-    count = groups.count
-    if isinstance(weights, str):
-        if weights != "sqrt":
-            raise ValueError(f"weights must be one number for each group, 'sqrt' or None; got {weights!r}")
-        factor = np.sqrt(groups.sizes)
-    elif weights is None:
-        factor = np.ones(count)
-    else:
-        factor = np.broadcast_to(as_parameter(weights, "weights", count, low=0.0), count)
-    square = as_strength(ridge, "ridge")
-    with np.errstate(over="ignore"):
-        strength = group * factor
-    if not np.isfinite(strength).all():
-        raise ValueError(f"weights times the strength must be finite; {factor.max():g} times {group:g} is not")
-    if positive and l1 == 0.0 and square == 0.0 and (strength == 0.0).any():
-        raise ValueError(f"positive=True needs a penalty on every group; group {int(np.argmin(strength))} has none")
-    return BlockNorm(strength, np.full(count, l1), np.full(count, square), bool(positive))
-
 
 def as_strength(value: Any, name: str) -> float:
     """Return a finite number that is not negative: 0·inf is nan."""
@@ -290,13 +253,6 @@ class Entrywise(NamedTuple):
 
     A block is one column with its T outputs: Ψ_b(x) = Σ_i Ψ_j(x_i) with j = b.  A product u_i known within a radius
     lies in an interval; Ψ_j* is convex and its domain an interval, so both are worst at its ends.
-
-    Examples
-    --------
-    >>> import numpy as np, ascd
-    >>> from ascd.problem.block_penalties import Entrywise
-    >>> float(Entrywise(ascd.L1(2.0)).block_cost(np.array([1.0, -3.0]), 0))
-    8.0
     """
 
     penalty: Any

@@ -1,27 +1,7 @@
 """Losses by sample, with targets and offsets: f(Z) = Σ_kt s_k·loss(b_kt, o_kt + z_kt), Z = AX + 1cᵀ.
 
-A loss is a NamedTuple whose compiled methods take one target y and one prediction z (also users' own):
-
-==================  =============================================================================
-``value``           loss(y, z)
-``derivative``      ∂loss/∂z
-``curvature``       ∂²loss/∂z² (one side's where it jumps), for models and line searches only
-``conjugate``       sup_z {u·z − loss(y, z)}, +inf outside its domain; for duality gaps
-``is_quadratic``    True if the curvature is constant; then it must equal the curvature bound
-``divergence``      (optional) value + conjugate(u) − u·z ≥ 0 without cancellation; for certificates
-``weighted_value``  (optional) weight·loss(y, z), also where the loss alone is too small or large for float64
-==================  =============================================================================
-
-Uncompiled: ``curvature_bound`` (M, with 0 ≤ curvature ≤ M everywhere; inf where there is none, then ``solve`` accepts
-the loss and ``minimize`` does not) and, for losses that do not accept every target, ``check_target``.
-
-What the solver sees is a loss of all predictions, ``problem.loss``: see ``ascd.problem.samples`` for losses by sample
-and ``ascd.problem.softmax`` for the one that couples outputs.
-
-**Offsets.**  ``Shifted`` stores targets and offsets itself, and the target that compiled code passes to it is the index
-k of the sample.  With f_k(z) = loss(b_k, o_k + z),
-
-    f_k'(z) = loss'(b_k, o_k + z),   f_k*(u) = loss*(b_k, u) − u·o_k.
+Their methods are those of ``ascd.protocols.Loss``.  What the solver sees is a loss of all predictions, made of these
+by ``ascd.problem.samples``.
 """
 
 from __future__ import annotations
@@ -31,15 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import (
-    Array,
-    as_number,
-    as_numbers,
-    finite_values,
-    refuse_masks,
-    unknown_name,
-    unlocked,
-)  # fmt: skip
+from ascd._core.checks import Array, as_number, as_numbers, finite_values, refuse_masks, unknown_name, unlocked
 from ascd._core.contracts import check_methods
 from ascd._core.devices import to_host
 from ascd._core.jit import helper, optional_method
@@ -66,21 +38,14 @@ def entropy_term(p: float) -> float:
 
 @helper
 def apart(first: float, second: float) -> float:
-    """Return |first − second|, at most, where both are rounded; 0 where they are equal."""
+    """Return |first − second| at most, where both are rounded; 0 where they are equal."""
     away = abs(first - second)
     return away + 2.0**-51 * (abs(first) + abs(second)) if away > 0.0 else 0.0
 
 
 @helper
 def product_up(first: float, second: float) -> float:
-    """Return first·second of numbers that are not negative, at least, also where that is too small for float64.
-
-    Examples
-    --------
-    >>> from ascd.problem.losses import product_up
-    >>> product_up(1.5, 2.0), product_up(1e-200, 1e-200) > 0.0, product_up(0.0, 1.0)
-    (3.0, True, 0.0)
-    """
+    """Return first·second of numbers that are not negative, at least, also where that is too small for float64."""
     product = first * second
     # added only where it is needed: a sum with a number below LEAST_ORDINARY takes some processors 40 times as long
     product += UNDERFLOW if product < LEAST_ORDINARY else 0.0
@@ -234,9 +199,6 @@ class SquaredHinge(NamedTuple):
     def value(self, y: float, z: float) -> float:
         missing = max(0.0, 1.0 - y * z)
         return missing * missing
-
-    def weighted_value(self, weight: float, y: float, z: float) -> float:
-        return square_times(max(0.0, 1.0 - y * z), weight)
 
     def derivative(self, y: float, z: float) -> float:
         return -2.0 * y * max(0.0, 1.0 - y * z)
@@ -413,16 +375,7 @@ class Sample(NamedTuple):
 
 
 class Shifted(NamedTuple):
-    """loss(target_k, offset_k + z), a loss whose target is the index k of a sample.
-
-    Examples
-    --------
-    >>> import numpy as np, ascd
-    >>> from ascd.problem.losses import Shifted
-    >>> loss = Shifted(ascd.Logistic(), np.array([1.0, -1.0]), np.array([0.5, 2.0]))
-    >>> loss.value(1.0, -3.0) == ascd.Logistic().value(-1.0, -1.0)
-    True
-    """
+    """loss(target_k, offset_k + z), a loss whose target is the index k of a sample."""
 
     loss: Any
     target: Array
@@ -466,11 +419,7 @@ class Shifted(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """Loss, targets and offset (None where there is none) as the user states them.
-
-    The target has the shape (n_samples,) or (n_samples, n_outputs), the offset the same; for the softmax loss the
-    target holds the classes 0 .. T − 1.
-    """
+    """Loss, targets and offset (of the same shape, or None) as the user states them; for softmax b holds classes."""
 
     loss: Any
     target: Array
@@ -487,19 +436,16 @@ class Stated(NamedTuple):
             labels = _as_classes(b, n_samples)
             return cls(loss, labels, None, max(2, int(labels.max()) + 1), True)
         target = _as_targets(b, "b", n_samples)
-        outputs = 1 if target.ndim == 1 else int(target.shape[1])
         if hasattr(loss, "check_target"):
             loss.check_target(target.ravel())
-        if offset is None:
-            return cls(loss, target, None, outputs)
-        known = _as_targets(offset, "offset", n_samples)
-        if known.shape != target.shape:
+        known = None if offset is None else _as_targets(offset, "offset", n_samples)
+        if known is not None and known.shape != target.shape:
             if known.ndim == 2:
                 raise ValueError(
                     f"offset must have the shape of b, {target.shape}, or ({n_samples},); got {known.shape}"
                 )
             known = np.ascontiguousarray(np.broadcast_to(known[:, None], target.shape))
-        return cls(loss, target, known, outputs)
+        return cls(loss, target, known, target[0].size)
 
     def as_parts(self) -> tuple[Any, Array]:
         """Return the loss by sample and the flat targets that compiled code sees."""
@@ -510,17 +456,17 @@ class Stated(NamedTuple):
 
     def sizes(self, predictor: Any, here: slice | None = None) -> tuple[Array, Any]:
         """Return |b_k| and |o_k + z_k| of some samples, for bounds on rounding errors; z may be one number for all."""
-        here = slice(None) if here is None else here
-        return np.abs(self.target[here]), np.abs(predictor if self.offset is None else predictor + self.offset[here])
+        offset = 0.0 if self.offset is None else self.offset[here or slice(None)]
+        return np.abs(self.target[here or slice(None)]), np.abs(predictor + offset)
 
 
 def _as_targets(values: Any, name: str, n_samples: int) -> Array:
     """Return finite numbers of shape (n_samples,) or (n_samples, n_outputs) in C order."""
-    if np.ndim(values) == 0:
-        raise ValueError(f"{name} must have the shape (n_samples,) or (n_samples, n_outputs); got {values!r}")
+    if np.ndim(values) not in (1, 2) or np.size(values) == 0:
+        raise ValueError(
+            f"{name} must have the shape ({n_samples},) or ({n_samples}, n_outputs); got {np.shape(values)}"
+        )
     array = as_numbers(values, name)
-    if array.ndim > 2 or array.size == 0:
-        raise ValueError(f"{name} must have the shape ({n_samples},) or ({n_samples}, n_outputs); got {array.shape}")
     if len(array) != n_samples:
         raise ValueError(f"{name} must have length {n_samples}; got {len(array)}")
     array = unlocked(np.ascontiguousarray(array, dtype=np.float64).view(np.ndarray))
@@ -536,10 +482,9 @@ def _as_classes(b: Any, n_samples: int) -> Array:
         raise ValueError(f"b must have length {n_samples}; got shape {labels.shape}")
     if labels.dtype.kind not in "iu" or labels.min() < 0:
         raise ValueError("b must hold the classes 0, 1, 2, ... as integers for the softmax loss")
-    largest = int(labels.max())
-    if largest >= 1_000_000:  # a label, not a class: classes are numbered without gaps
+    if labels.max() >= 1_000_000:  # a label, not a class
         raise ValueError(
-            f"b must hold the classes 0, 1, 2, ... below {1_000_000:,}; the largest is {largest}: number them "
+            f"b must hold the classes 0, 1, 2, ... below {1_000_000:,}; the largest is {labels.max()}: number them "
             "without gaps, as np.unique(b, return_inverse=True) does"
         )
     return labels.astype(np.int64)

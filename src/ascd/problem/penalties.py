@@ -1,31 +1,12 @@
-"""Penalties by coordinate, Σ_j Ψ_j(x_j).
-
-Each penalty is a NamedTuple whose compiled methods take one coordinate j:
-
-====================  ==================================================================================
-``cost``              Ψ_j(x)
-``prox``              argmin_z ½(z − v)² + step·Ψ_j(z)
-``subgradient``       the ends of the interval ∂Ψ_j(x); infinite at the ends of a box
-``cost_conjugate``    Ψ_j*(u) = sup_x {u·x − Ψ_j(x)}, +inf outside its domain; for duality gaps
-``dual_scale``        the largest s in [0, 1] with Ψ_j*(s·u) finite, −1 if there is none; 1 only where rounding cannot
-                      have put u inside
-``cost_size``         (optional) the sum of the sizes of the terms of Ψ_j(x), where they may cancel; for certificates
-``piece``             (optional) where Ψ_j is quadratic around x: its curvature and the ends of that interval, which
-                      is [x, x] at a kink; for Newton steps
-``scaled``            (optional, uncompiled) the penalty times a factor, its linear term left alone; for paths
-``check``             (optional, uncompiled) the penalty for n coordinates, its parameters checked
-``is_smooth``         (optional, uncompiled) whether Ψ is differentiable: then "gs" and "gsl" may be used
-``is_held``           (optional, uncompiled) whether bounds or a square alone limit every coordinate; for speed only
-``with_free``         (optional, uncompiled) the penalty for n coordinates and one more without penalty
-====================  ==================================================================================
+"""Penalties by coordinate, Σ_j Ψ_j(x_j), with the methods of ``ascd.protocols.Penalty``.
 
 The library's are Ψ_j(x) = l1·|x| + ½·l2·x² + linear·x, inside lower ≤ x ≤ upper for ``Box`` and ``BoundedL1L2``.  Every
 parameter is one number for all coordinates or an array with one for each; ``at(parameter, j)`` reads both.  ``weights``
 multiply the penalty of a coordinate (0 leaves it unpenalised).  ``l1_l2_linear`` of a class returns the numbers of a
 coordinate; terms that a class does not have are the constant 0.0, whose branches the compiler removes.
 
-All else that the library needs follows from the first five methods, for a user's penalty as for these: the allowed
-point nearest to 0 from ``cost`` and ``prox``, whether Ψ_j falls for ever from ``prox`` and ``subgradient`` far away.
+All else that the library needs follows from the contract's five methods, for a user's penalty as for these: the allowed
+point nearest to 0 from ``cost`` and ``prox``, whether Ψ_j falls for ever from ``cost_conjugate``.
 """
 
 from __future__ import annotations
@@ -38,11 +19,9 @@ import numpy as np
 
 from ascd._core.checks import Array, as_parameter
 from ascd._core.contracts import check_methods, is_ours
-from ascd._core.jit import at, helper, kernel, optional_method, wide
-from ascd._core.threads import share
-from ascd.matrix import costs
+from ascd._core.jit import at, helper, kernel, optional_method
 from ascd.problem.arithmetic import square_times
-from ascd.problem.tuning import BEYOND_BOUNDS, FAR, LAST_PLACES
+from ascd.problem.tuning import LAST_PLACES
 from ascd.protocols import Penalty
 
 #: Fields that multiply the penalty; others are weights, bounds and the linear term.
@@ -180,12 +159,10 @@ class Net:
         weights = checked.get("weights", 1.0)
         for name in STRENGTHS:
             with np.errstate(over="ignore"):
-                is_finite = np.isfinite(checked.get(name, 0.0) * weights)
-            if not np.all(is_finite):  # 0·inf is nan
-                raise ValueError(
-                    f"{kind} weights times {name} must be finite; they are up to {np.max(weights):g} and "
-                    f"{np.max(checked[name]):g}"
-                )
+                largest = np.max(checked.get(name, 0.0) * weights)
+            if not math.isfinite(largest):  # 0·inf is nan
+                most = f"{np.max(weights):g} and {np.max(checked[name]):g}"
+                raise ValueError(f"{kind} weights times {name} must be finite; they are up to {most}")
         return self._replace(**checked)
 
     def is_smooth(self) -> bool:
@@ -350,10 +327,7 @@ class BoundedL1L2(BoundedNet, _BoundedL1L2):
     """
 
     __slots__ = ()
-
-    def l1_l2_linear(self, j: int) -> tuple[float, float, float]:
-        weight = at(self.weights, j)
-        return weight * at(self.l1, j), weight * at(self.l2, j), at(self.linear, j)
+    l1_l2_linear = L1L2.l1_l2_linear
 
 
 # ---- what follows from the methods of any penalty
@@ -377,48 +351,37 @@ def derivative_size(penalty: Any, x: float, j: int) -> float:
     if x != 0.0:
         size = cost_size(penalty, x, j) / abs(x)
         return size if size < math.inf else 0.0
-    size = 0.0
-    if penalty.cost(0.0, j) != 0.0:
-        return size
-    near = (
-        2.0**-500
-    )  # nothing but the first derivative is left of a penalty there, and squares still are normal numbers
-    for beside in (near, -near):
-        cost = cost_size(penalty, beside, j)
-        size = max(size, cost / near) if cost < math.inf else size
+    size, near = 0.0, 2.0**-500  # nothing but the first derivative is left there, and squares still are normal numbers
+    if penalty.cost(0.0, j) == 0.0:
+        for beside in (near, -near):
+            cost = cost_size(penalty, beside, j)
+            size = max(size, cost / near) if cost < math.inf else size
     return size
 
 
 def as_penalty(penalty: Any, n: int) -> Any:
-    """Return the penalty for n coordinates: the library's checked, the user's own with its methods checked."""
+    """Return the penalty for n coordinates, its methods and parameters checked."""
     if penalty is None:
         return Zero()
     check_methods(penalty, Penalty, "penalty")
     checked = penalty.check(n) if hasattr(penalty, "check") else penalty
-    if type(checked) is not type(penalty):
-        check_methods(checked, Penalty, f"what {type(penalty).__name__}.check(n) returns as penalty")
-    kind: Any = type(checked)
-    if not is_ours(kind):
-        _check_last(checked, n)
-    return checked
-
-
-def _check_last(penalty: Any, n: int) -> None:
-    """Evaluate a user's penalty at its last coordinate, uncompiled: compiled code does not check indices."""
-    try:
-        with suppress(ArithmeticError):  # zero may be outside its domain
-            penalty.subgradient(0.0, n - 1), penalty.cost(0.0, n - 1)
+    check_methods(checked, Penalty, f"what {type(penalty).__name__}.check(n) returns as penalty")
+    if is_ours(type(checked)):
+        return checked
+    try:  # compiled code does not check indices
+        with suppress(ArithmeticError):  # zero may be outside the domain
+            checked.subgradient(0.0, n - 1), checked.cost(0.0, n - 1)
     except IndexError as error:
         raise ValueError(
-            f"penalty {type(penalty).__name__}: there is no coordinate {n - 1} ({error}); its arrays must have one "
+            f"penalty {type(checked).__name__}: there is no coordinate {n - 1} ({error}); its arrays must have one "
             f"entry for each of the {n} coordinates"
         ) from error
+    return checked
 
 
 def nearest_allowed(penalty: Any, n: int) -> Array:
     """Return the point nearest to 0 in every coordinate that the penalty allows: the default start."""
-    # argmin_z ½z² + step·Ψ(z) is that point in the limit of short steps; a penalty whose domain is open there, such as
-    # −log x, has none: then the first of these steps that leads to a finite cost decides
+    # argmin_z ½z² + step·Ψ(z) in the limit of short steps; none leads there for −log x, whose domain is open
     x, steps = np.zeros(n), np.array([1e-300, 1e-100, 1e-30, 1e-10, 1e-3, 1.0])
     lost = find_nearest(penalty, steps, x)
     if lost >= 0:
@@ -452,30 +415,18 @@ def check_bounded(penalty: Any, norm: Array) -> None:
 
     Other directions in which F falls for ever are found by the run: its status is "diverged".
     """
-    if norm.all():
-        return
-    falling = np.empty(norm.size, dtype=np.bool_)
-    share(costs.COORDINATE * norm.size, norm.size, find_falling, penalty, falling)
-    columns = np.flatnonzero(falling & (norm == 0.0))
-    if columns.size:
+    j = -1 if norm.all() else int(find_falling(penalty, norm))
+    if j >= 0:
         raise ValueError(
-            f"the problem is unbounded below: column {columns[0]} is zero and the penalty's linear term lowers its "
+            f"the problem is unbounded below: column {j} is zero and the penalty's linear term lowers its "
             "coefficient for ever; remove the linear term or bound the coordinates"
         )
 
 
 @kernel
-def find_falling(penalty: Any, found: Array, start: int, stop: int) -> None:
-    """Fill in whether Ψ_j falls for ever in one direction, from its derivatives far away."""
-    for number in range(start, stop):
-        j = wide(number)
-        up, down = math.inf, math.inf
-        right, left = penalty.prox(FAR, 1.0, j), penalty.prox(-FAR, 1.0, j)
-        farther_right, farther_left = penalty.prox(1e300, 1.0, j), penalty.prox(-1e300, 1.0, j)
-        if right > 1e50 and farther_right > BEYOND_BOUNDS:
-            derivative = penalty.subgradient(right, j)[0]  # -inf at a bound that lies that far out
-            up = derivative if derivative > -math.inf else penalty.subgradient(farther_right, j)[0]
-        if left < -1e50 and farther_left < -BEYOND_BOUNDS:
-            derivative = penalty.subgradient(left, j)[1]
-            down = -derivative if derivative < math.inf else -penalty.subgradient(farther_left, j)[1]
-        found[j] = min(up, down) < 0.0
+def find_falling(penalty: Any, norm: Array) -> int:
+    """Return the first coordinate with a norm of 0 whose Ψ_j has no lower bound, −Ψ_j*(0); −1 if there is none."""
+    for j in range(norm.size):
+        if norm[j] == 0.0 and penalty.cost_conjugate(0.0, j) == math.inf:
+            return j
+    return -1
