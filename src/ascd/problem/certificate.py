@@ -31,10 +31,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.jit import at, helper, kernel, wide
+from ascd._core.jit import helper, kernel, wide
 from ascd.matrix.columns import UNIT, careful_sum
-from ascd.problem.arithmetic import has_digits, lengths_of_blocks, norm, square_over
-from ascd.problem.dual import dual_distance, dual_length, unweighted
+from ascd.problem.arithmetic import has_digits, lengths_of_blocks, norm
+from ascd.problem.dual import dual_distance, dual_length, sum_of_squares, unweighted
 from ascd.problem.samples import movable_curvature, sample_gap
 from ascd.problem.terms import NO_INDICES, is_required
 from ascd.problem.tuning import MARGINS, RELATIVE, SAFETY, SAMPLES_A_PART, WORTHWHILE
@@ -115,11 +115,10 @@ def gap_of_gradient(problem: Any, x: Array, predictor: Array, raw_gradient: Arra
         if not (np.isfinite(x).all() and np.isfinite(raw_gradient).all()):
             return math.inf
         proof = _Proof(problem, problem.terms(), point)
-        near = _Near(V, np.empty(0), 0.0, NO_INDICES, 1.0)
         estimate, radius = products[:, None], proof._noise(V, is_moved=False)
         if proof.terms.scale(estimate, radius, np.arange(x.size), 0.0) < 1.0:
             return math.inf
-        return proof._within(near, estimate, radius)
+        return proof._within(_Near(V, np.empty(0), 0.0), estimate, radius)
 
 
 @kernel
@@ -138,14 +137,13 @@ def gap_at_gradient(
     length, spread, away = distance_in_dual(gradient, gradient, 0.0, sample.weight), 0.0, 0.0
     if not (length < math.inf and bound < math.inf):
         return math.inf
+    for k in range(d):
+        dual[k] = gradient[k]
     if intercept:
         if not centre_dual(sample, loss, gradient, curvature, length, total, dual, reach):
             return math.inf
         spread = distance_in_dual(reach, reach, 0.0, sample.weight)
         away = distance_in_dual(gradient, dual, 1.0, sample.weight)
-    else:
-        for k in range(d):
-            dual[k] = gradient[k]
     rounding = 2.0 * (d + 8.0) * UNIT * max(length, distance_in_dual(dual, dual, 0.0, sample.weight))
     wide_by = rounding + away + spread
     count, moved, size_of_x, scale = 0, 0, 0.0, 1.0
@@ -209,11 +207,7 @@ def centre_dual(
 @helper
 def distance_in_dual(one: Array, other: Array, scale: float, weight: Any) -> float:
     """Return √Σ (one_k − scale·other_k)²/s_k; inf where its square is not an ordinary number of float64."""
-    total = 0.0
-    for number in range(one.size):
-        k = wide(number)
-        difference, counted = one[k] - scale * other[k], at(weight, k)
-        total += square_over(difference, counted) if counted > 0.0 else 0.0
+    total = sum_of_squares(one, other, scale, weight, 0, one.size)
     return math.sqrt(total) if total == 0.0 or has_digits(total) else math.inf
 
 
@@ -234,16 +228,14 @@ def finished(gap: float, size: float, rounding: float, distance: float, zeta: fl
 
 
 class _Near(NamedTuple):
-    """The dual points within ``reach`` of s·dual that give the ``fixed`` blocks the products they require.
+    """The dual points within ``reach`` of s·dual that give the fixed blocks the products they require.
 
-    There is one for every s ≥ ``least_scale``; its products differ from those of s·dual by ``spread``·‖A_b‖ at most.
+    Their other products differ from those of s·dual by ``spread``·‖A_b‖ at most.
     """
 
     dual: Array
     reach: Array
     spread: float
-    fixed: Array
-    least_scale: float
 
 
 class _Proof:
@@ -265,19 +257,16 @@ class _Proof:
         self.is_tight = False  # does no scale below 1 meet products that are required and not 0?
 
     def certificate(self, products: Products, enough: float) -> Certificate:
-        found = self._by_gradient(products, enough)
-        return found if found.gap <= enough else found._replace(gap=min(found.gap, self._at_zero()))
+        gap, can_fit = self._by_gradient(products, enough)
+        return Certificate(gap if gap <= enough else min(gap, self._at_zero()), can_fit)
 
-    def _by_gradient(self, products: Products, enough: float) -> Certificate:
-        """With the raw gradient as dual point, scaled and, where need be, moved."""
-        best, V = math.inf, self.point.raw_gradient
-        fit = self._fit()
+    def _by_gradient(self, products: Products, enough: float) -> tuple[float, bool]:
+        """Return the gap with the raw gradient as dual point, scaled and, where need be, moved; and whether it fits."""
+        best, fit, V, excess = math.inf, self._fit(), self.point.raw_gradient, None
         if fit is None:
-            return Certificate(best, False)
-        dual, estimate, radius, excess = fit.start(V), products.estimate.copy(), products.radius, None
+            return best, False
+        dual, estimate, radius = fit.start(V), products.estimate.copy(), products.radius
         for attempt in range(4):  # what fits some coordinates may push others over their end
-            if best <= enough:
-                break
             if excess is not None:
                 dual = fit.moved(dual, excess)
                 estimate, radius = products.read(dual), np.zeros(radius.size)
@@ -287,14 +276,14 @@ class _Proof:
                 self.fixed = fixed
                 fit = self._fit()
             if fit is None:
-                return Certificate(best, False)
+                return best, False
             gap, excess = self._gap(dual, estimate, wide, fit, enough)
             self.is_tight = self.is_tight or (gap == math.inf and bool(self.required.any()))
             is_better = gap < WORTHWHILE * best
             best = min(best, gap)
-            if not self.fixed.size or (attempt and not is_better):
+            if best <= enough or not self.fixed.size or (attempt and not is_better):
                 break
-        return Certificate(best, True)
+        return best, True
 
     def _fit(self) -> Any:
         columns = self.problem.groups.order[self.problem.groups.columns(self.fixed)]
@@ -310,17 +299,8 @@ class _Proof:
         """Return the gap for the dual points near this one that fit the columns, and by how much it misses them."""
         excess, error = self._excess(dual)
         estimate[self.problem.groups.columns(self.fixed)] = self.required
-        required = np.zeros(excess.shape)  # 0 for the intercept
-        required[: len(self.required)] = np.abs(self.required)
-        gap, away = math.inf, 0.0
-        for _ in range(8):  # where products are required that are not 0, a scale below 1 misses them
-            reach, spread = fit.near(dual, np.abs(excess) + error + away * required)
-            near = _Near(dual, reach, spread, self.fixed, 1.0 - away)
-            gap = self._refined_gap(near, estimate, radius.copy(), enough)
-            if gap < math.inf or not required.any():
-                break
-            away = max(10.0 * away, 1e-15)
-        return gap, excess
+        near = _Near(dual, *fit.near(dual, np.abs(excess) + error))
+        return self._refined_gap(near, estimate, radius.copy(), enough), excess
 
     def _excess(self, dual: Array) -> tuple[Array, Array]:
         """Return by how much products of the dual point differ from those required, and the error of that.
@@ -352,7 +332,7 @@ class _Proof:
         radius += spread
         gap = self._within(near, estimate, radius)
         if gap > enough and self._within(near, estimate, spread) < max(WORTHWHILE * gap, enough):
-            blocks = self._undecided(near, estimate, radius)
+            blocks = self._undecided(estimate, radius)
             rows = self.problem.groups.columns(blocks)
             estimate[rows], error = self._careful(rows, near.dual)
             radius[blocks] = spread[blocks] + self._own_rounding(near.dual) * self.norm[blocks]
@@ -367,9 +347,9 @@ class _Proof:
         ends = self.outputs * np.append(0, np.cumsum(self.problem.groups.sizes[blocks]))
         return 1.01 * lengths_of_blocks(error, ends)
 
-    def _undecided(self, near: _Near, estimate: Array, radius: Array) -> Array:
+    def _undecided(self, estimate: Array, radius: Array) -> Array:
         listed: Array = self.terms.undecided(self.point.x, estimate, radius)
-        return np.setdiff1d(listed, near.fixed, assume_unique=True) if near.fixed.size else listed
+        return np.setdiff1d(listed, self.fixed, assume_unique=True) if self.fixed.size else listed
 
     def _within(self, near: _Near, estimate: Array, radius: Array) -> float:
         x, terms = self.point.x, self.terms
@@ -377,11 +357,11 @@ class _Proof:
             lengths = lengths_of_blocks(estimate, self.problem.ends)
             radius = radius + self.norm_rounding * (lengths + radius)
             radius[np.isnan(radius)] = math.inf  # where something overflowed nothing is known
-        listed = self._undecided(near, estimate, radius)
+        listed = self._undecided(estimate, radius)
         samples = partial(self.loss.gap, self.point.predictor, near.dual, near.reach)
-        gap, size, scale = scaled_gap(terms, x, estimate, radius, listed, near.fixed, samples)
-        if near.fixed.size and scale < near.least_scale and self.required.any():
-            return math.inf  # the products required are missed by more than the reach was computed for
+        gap, size, scale = scaled_gap(terms, x, estimate, radius, listed, self.fixed, samples)
+        if scale < 1.0 and self.required.any():
+            return math.inf  # the products required are missed
         distance = (self._distance(near.dual, scale) if self.zeta > 0.0 else 0.0) + near.spread
         return finished(gap, size, self.rounding, distance, self.zeta, self.most_curvature)
 

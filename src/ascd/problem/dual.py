@@ -22,12 +22,13 @@ depend on each other there is no fit, and no proof.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.jit import at, kernel, wide
+from ascd._core.jit import at, helper, kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix, as_block
@@ -60,61 +61,58 @@ def dual_distance(vector: Array, other: Array, scale: float, weight: Any) -> flo
 
 @kernel
 def square_sums(vector: Array, other: Array, scale: float, weight: Any, sums: Array, start: int, stop: int) -> None:
-    """Fill in, for each part, Σ (vector_k − scale·other_k)²/s_k."""
+    """Fill in ``sum_of_squares`` of each part of the samples."""
     for part in range(start, stop):
-        total = 0.0
-        for number in range(part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, vector.size)):
-            k = wide(number)
-            away, counted = vector[k] - scale * other[k], at(weight, k)
-            total += square_over(away, counted) if counted > 0.0 else 0.0
-        sums[part] = total
+        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, vector.size)
+        sums[part] = sum_of_squares(vector, other, scale, weight, first, last)
+
+
+@helper
+def sum_of_squares(vector: Array, other: Array, scale: float, weight: Any, start: int, stop: int) -> float:
+    """Return Σ (vector_k − scale·other_k)²/s_k over some samples."""
+    total = 0.0
+    for number in range(start, stop):
+        k = wide(number)
+        away, counted = vector[k] - scale * other[k], at(weight, k)
+        total += square_over(away, counted) if counted > 0.0 else 0.0
+    return total
 
 
 # ---- dual points that have some products exactly
 
 
-class ExactDual:
-    """The raw gradient itself: no product is required.
+class FittedDual:
+    """Moves a dual point (d, T) to required products with one fit an output; without fits it is the raw gradient."""
 
-    ``near`` returns how far a dual point that fits exactly can be, entry by entry and in all, where products and sums
-    are off by ``misses`` of shape (k, T).
-    """
-
-    def start(self, gradient: Array) -> Array:
-        return gradient
-
-    def moved(self, dual: Array, excess: Array) -> Array:
-        """Return the dual point whose products are smaller by ``excess`` (k, T)."""
-        return dual
-
-    def near(self, dual: Array, misses: Array) -> tuple[Array, float]:
-        return np.empty(0), 0.0
-
-
-class FittedDual(ExactDual):
-    """A fit for each output; ``weight`` are those of the samples."""
-
-    def __init__(self, fits: list[Any], weight: Any, has_columns: bool) -> None:
+    def __init__(self, fits: Sequence[Any] = (), weight: Any = 1.0, has_columns: bool = False) -> None:
         self.fits, self.weight, self.has_columns = fits, weight, has_columns
 
     def start(self, gradient: Array) -> Array:
         """Return the raw gradient, with sums of 0 where there is an intercept alone to fit."""
-        if self.has_columns:
+        if self.has_columns or not self.fits:
             return gradient
-        dual = np.empty(gradient.shape)
+        sums = np.array([[careful_sum(np.ascontiguousarray(column))[0] for column in gradient.T]])
+        dual = self.moved(gradient, sums)
         for t, fit in enumerate(self.fits):
-            column = np.ascontiguousarray(gradient[:, t])
-            dual[:, t] = centred(fit.moved(column, np.array([careful_sum(column)[0]])), fit)
+            # what rounding has left is taken from a small entry that may move, which has fine digits
+            able = support(fit.root[:SAMPLES_A_PART])
+            able = able if able.size else support(fit.root)
+            if able.size:
+                column = np.ascontiguousarray(dual[:, t])
+                dual[able[np.argmin(np.abs(column[able]))], t] -= careful_sum(column)[0]
         return dual
 
     def moved(self, dual: Array, excess: Array) -> Array:
-        out = np.empty(dual.shape)
-        for t, fit in enumerate(self.fits):
-            out[:, t] = fit.moved(np.ascontiguousarray(dual[:, t]), excess[:, t])
-        return out
+        """Return the dual point whose products are smaller by ``excess`` (k, T)."""
+        columns = [fit.moved(np.ascontiguousarray(dual[:, t]), excess[:, t]) for t, fit in enumerate(self.fits)]
+        return np.stack(columns, axis=1) if columns else dual
 
     def near(self, dual: Array, misses: Array) -> tuple[Array, float]:
-        reach, spread = np.empty(dual.shape), 0.0
+        """Return how far a dual point that fits exactly can be, entry by entry and in all.
+
+        Products and sums are off by ``misses`` of shape (k, T).
+        """
+        reach, spread = np.empty(dual.shape if self.fits else 0), 0.0
         for t, fit in enumerate(self.fits):
             bounds = fit.reach(misses[:, t])
             reach[:, t] = bounds[0]
@@ -131,8 +129,7 @@ class DualFit:
     def __init__(self, block: Array, root: Array, used: Array) -> None:
         unit, size = to_length_one(block[:, used] * root[:, None])
         self.root, self.used, self.size = root, used, size
-        self.directions, triangle = np.linalg.qr(unit)
-        self.left, self.singular, self.right = np.linalg.svd(triangle)
+        self.left, self.singular, self.right = np.linalg.svd(unit, full_matrices=False)
 
     @property
     def is_regular(self) -> bool:
@@ -140,8 +137,8 @@ class DualFit:
 
     def moved(self, dual: Array, excess: Array) -> Array:
         """Return the dual point whose products are smaller by ``excess``."""
-        coefficients = self.left @ (self.right @ (excess[self.used] / self.size) / self.singular)
-        return dual - self.root * (self.directions @ coefficients)
+        moved: Array = self.left @ (self.right @ (excess[self.used] / self.size) / self.singular)
+        return dual - self.root * moved
 
     def reach(self, excess: Array) -> tuple[Array, ...]:
         """Return how far a dual point that fits exactly can be where products are off by ``excess``.
@@ -152,36 +149,21 @@ class DualFit:
             return (np.zeros(self.root.size),)
         length = SAFETY * float(np.linalg.norm(excess[self.used] / self.size))
         least = float(self.singular[-1])
-        rows = np.linalg.norm(self.directions @ (self.left * self.singular), axis=1)
+        rows = np.linalg.norm(self.left * self.singular, axis=1)
         return self.root * length * np.minimum(1.0 / least, rows / least**2), self.root * (length / least)
 
 
 class InterceptFit:
-    """The column of ones alone, B = H^½·1: what a ``DualFit`` does, in a few passes over the samples.
-
-    The dual point moves along H, whose share of every sample is the ``root``: θ' = θ − ρ·H/ΣH.
-    """
+    """The column of ones alone, B = H^½·1: the dual point moves along H, θ' = θ − ρ·H/ΣH; ``root`` is H/ΣH."""
 
     def __init__(self, curvature: Array, total: float) -> None:
         self.root = curvature / total
 
     def moved(self, dual: Array, excess: Array) -> Array:
-        """Return the dual point whose sum is smaller by ``excess``."""
         return dual - self.root * float(excess[0])
 
     def reach(self, excess: Array) -> tuple[Array, ...]:
-        """See ``DualFit``."""
         return (self.root * (SAFETY * abs(float(excess[0]))),)
-
-
-def centred(dual: Array, fit: DualFit | InterceptFit) -> Array:
-    """Take the sum that rounding has left, in place, from a small entry that may move, which has fine digits."""
-    able = support(fit.root[:SAMPLES_A_PART])
-    if able.size == 0:
-        able = support(fit.root)
-    if able.size:
-        dual[able[np.argmin(np.abs(dual[able]))]] -= careful_sum(dual)[0]
-    return dual
 
 
 def fit_to(
@@ -217,10 +199,7 @@ def fit_to(
 
 
 def to_length_one(block: Array) -> tuple[Array, Array]:
-    """Return columns of length 1, and the lengths they had; below 1e-290 a column becomes 0, of length 1.
-
-    Squares of small and of large numbers leave the range of float64: columns are first divided by their largest entry.
-    """
+    """Return columns of length 1, and the lengths they had; below 1e-290 a column becomes 0, of length 1."""
     peak = np.abs(block).max(axis=0, initial=0.0)
     is_there = peak > 1e-290
     peak = np.where(is_there, peak, 1.0)
@@ -241,17 +220,13 @@ def _independent(block: Array) -> Array:
 
 
 def _surely_depend(block: Array, used: Array, others: Array) -> bool:
-    """Return whether the other columns certainly are combinations of those used, as they are or in some units."""
-    for columns in (block, _in_units(block)):
-        rest = others[columns[:, others].any(axis=0)]
-        if rest.size == 0:
-            return True
-        if used.size:
-            coefficients = np.linalg.lstsq(columns[:, used], columns[:, rest], rcond=None)[0]
-            found = zip(columns[:, rest].T, coefficients.T, strict=True)
-            if all(_is_combination(columns[:, used], column, factors) for column, factors in found):
-                return True
-    return False
+    """Return whether the other columns certainly are combinations of those used."""
+    block, rest = _in_units(block), others[block[:, others].any(axis=0)]
+    if used.size == 0 or rest.size == 0:
+        return rest.size == 0
+    coefficients = np.linalg.lstsq(block[:, used], block[:, rest], rcond=None)[0]
+    found = zip(block[:, rest].T, coefficients.T, strict=True)
+    return all(_is_combination(block[:, used], column, factors) for column, factors in found)
 
 
 def _in_units(block: Array) -> Array:
@@ -271,14 +246,14 @@ def _is_combination(block: Array, column: Array, coefficients: Array) -> bool:
     """
     for denominator in range(1, 12 + 1):
         factors = np.round(denominator * coefficients)
-        if np.abs(factors - denominator * coefficients).max(initial=0.0) > 1e-6:
-            continue
-        parts = block[:, factors != 0.0]
-        factors = factors[factors != 0.0]
-        if factors.size == 1 and abs(factors[0]) == denominator:
-            return bool(np.array_equal(column, np.sign(factors[0]) * parts[:, 0]))
-        size = np.abs(parts) @ np.abs(factors) + denominator * np.abs(column)
-        are_whole = np.array_equal(parts, np.round(parts)) and np.array_equal(column, np.round(column))
-        is_exact = are_whole and size.max(initial=0.0) < 2.0**50
-        return bool(is_exact and np.array_equal(parts @ factors, denominator * column))
-    return False
+        if np.abs(factors - denominator * coefficients).max(initial=0.0) <= 1e-6:
+            break
+    else:
+        return False
+    parts, factors = block[:, factors != 0.0], factors[factors != 0.0]
+    if factors.size == 1 and abs(factors[0]) == denominator:
+        return bool(np.array_equal(column, np.sign(factors[0]) * parts[:, 0]))
+    size = np.abs(parts) @ np.abs(factors) + denominator * np.abs(column)
+    are_whole = np.array_equal(parts, np.round(parts)) and np.array_equal(column, np.round(column))
+    is_exact = are_whole and size.max(initial=0.0) < 2.0**50
+    return bool(is_exact and np.array_equal(parts @ factors, denominator * column))

@@ -36,7 +36,7 @@ from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix
 from ascd.matrix.columns import farthest
-from ascd.problem.dual import ExactDual, FittedDual, fit_to, unweighted
+from ascd.problem.dual import FittedDual, fit_to, unweighted
 from ascd.problem.losses import Sample, Stated, divergence, weighted_value
 from ascd.problem.tuning import BALANCED, DOMAIN_ROUNDING, MOST_NEWTON_STEPS, SAMPLES_A_PART, SMALL
 
@@ -146,13 +146,13 @@ class Outputs:
         share(costs.CURVED_SAMPLE * out.size, out.size, movable_curvatures, *given)
         return out.reshape(own.shape)
 
-    def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> ExactDual | None:
+    def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> FittedDual | None:
         """Return what moves a dual point to the products (k, T) that ``columns`` require, and to sums of 0.
 
         None where that is out of reach.  For a quadratic loss all outputs are moved with the same factors.
         """
         if columns.size == 0 and not point.intercept:
-            return ExactDual()
+            return FittedDual()
         able, fits = self._movable(point), []
         for t in range(self.n_outputs):
             if t == 0 or not self.is_quadratic:

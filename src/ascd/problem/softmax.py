@@ -32,7 +32,7 @@ from ascd.matrix import costs
 from ascd.matrix.base import Matrix
 from ascd.matrix.columns import UNIT
 from ascd.problem.arithmetic import lengths_of_blocks, norm
-from ascd.problem.dual import ExactDual
+from ascd.problem.dual import FittedDual
 from ascd.problem.samples import Curvature
 from ascd.problem.tuning import BALANCED, LEAST_ORDINARY, SMALLEST_SHARE, UNDERFLOW
 
@@ -109,10 +109,11 @@ class Softmax:
         return None if columns.size else SoftmaxDual(self, point)
 
 
-class SoftmaxDual(ExactDual):
+class SoftmaxDual(FittedDual):
     """The raw gradient as dual point; ``near`` returns a share of the probabilities for each sample."""
 
     def __init__(self, loss: Softmax, point: Any) -> None:
+        super().__init__()
         self.loss, self.point = loss, point
 
     def near(self, dual: Array, misses: Array) -> tuple[Array, float]:

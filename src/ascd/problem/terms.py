@@ -9,9 +9,8 @@ U_b, and so is the set of U_b that allow a scale s, so both are bounded by their
 Blocks that surely stay at zero ("at rest": x_b = 0 and −U_b inside ∂Ψ_b(0) for all U_b in the ball) have terms of 0 at
 every scale; the sums run over the others.
 
-Two adapters give both kinds of penalties the same methods: ``ByCoordinate`` for scalar formulas (one output, blocks of
-one), which are several times as fast, and ``ByBlock``.  The methods take flat arrays and the position ``first`` at
-which a block begins in them.
+Two adapters give both kinds of penalties the same methods: ``ByCoordinate`` for one output and blocks of one, several
+times as fast, and ``ByBlock``.  They take flat arrays and the position ``first`` at which a block begins in them.
 """
 
 from __future__ import annotations
@@ -44,18 +43,11 @@ class Measured(NamedTuple):
 
 
 class Terms:
-    """The sums over a penalty.
+    """The sums over a penalty, by coordinate where ``ends`` is None.
 
-    ``score`` has one number a block: positive where the block may violate optimality, infinite where it is free to
-    move.  ``margin`` is the rounding error of a scale below 1.
-
-    Parameters
-    ----------
-    penalty : NamedTuple with the methods of ``ascd.protocols.Penalty``, or ``BlockPenalty``
-    norm : array of shape (n_blocks,), norms of the columns, or of blocks of columns
-    ends : array of shape (n_blocks + 1,), or None for a penalty by coordinate
-        Where blocks begin and end in the flat vector of coefficients.
-    outputs : number of outputs
+    ``norm`` are those of the blocks of columns, ``ends`` say where blocks begin and end in the flat vector of
+    coefficients.  ``score`` has one number a block: positive where it may violate optimality, infinite where it is free
+    to move.  ``margin`` is the rounding error of a scale below 1.
     """
 
     def __init__(self, penalty: Any, norm: Array, ends: Array | None = None, outputs: int = 1) -> None:
@@ -94,7 +86,7 @@ class Terms:
         """Return the blocks that are not surely at rest, and fill in ``score``."""
         listed = self.undecided(x, estimate, radius)
         self.score.fill(-1.0)
-        fill_scores(self.parts, x.ravel(), estimate.ravel(), radius, self.norm, listed, self.score)
+        self.measure(x, estimate, radius, listed)
         return listed
 
     def measure(self, x: Array, estimate: Array, radius: Array, listed: Array) -> Measured:
@@ -194,35 +186,18 @@ def list_undecided(parts: Any, x: Array, g: Array, radius: Array, listed: Array)
     return count
 
 
-@helper
-def violation_and_score(
-    parts: Any, x: Array, g: Array, first: int, b: int, radius: float, norm: float
-) -> tuple[float, float]:
-    """Return the largest violation of a block, and its score: the violation over ‖A_b‖, or inf where it may move."""
-    violation, is_free = parts.violation_at(x, g, first, b, radius)
-    if is_free:
-        return violation, math.inf
-    return violation, violation / norm if violation > 0.0 and norm > 0.0 else violation
-
-
-@kernel
-def fill_scores(parts: Any, x: Array, g: Array, radius: Array, norm: Array, listed: Array, score: Array) -> None:
-    """Fill in the scores of the listed blocks."""
-    for i in range(listed.size):
-        b = wide(listed[i])
-        score[b] = violation_and_score(parts, x, g, parts.first_at(b), b, radius[b], norm[b])[1]
-
-
 @kernel
 def measure(
     parts: Any, x: Array, g: Array, radius: Array, norm: Array, listed: Array, score: Array
 ) -> tuple[float, float, float, float]:
-    """Return the fields of a ``Measured`` for the listed blocks, and fill in their scores."""
+    """Return the fields of a ``Measured`` for the listed blocks; fill in their scores, the violations over ‖A_b‖."""
     scale, steepest, cost, infeasible = 1.0, 0.0, 0.0, 0.0
     for i in range(listed.size):
         b = wide(listed[i])
         first = parts.first_at(b)
-        violation, score[b] = violation_and_score(parts, x, g, first, b, radius[b], norm[b])
+        violation, is_free = parts.violation_at(x, g, first, b, radius[b])
+        per_norm = violation / norm[b] if violation > 0.0 and norm[b] > 0.0 else violation
+        score[b] = math.inf if is_free else per_norm
         steepest = violation if violation > steepest or math.isnan(violation) else steepest  # nan stays
         cost += parts.cost_at(x, first, b)
         if violation > 0.0:
@@ -293,12 +268,11 @@ class ByCoordinate(NamedTuple):
 
     @helper
     def rests_at(self, x: Array, g: Array, first: int, b: int, radius: float) -> bool:
-        """Return whether a coordinate stays at zero for every gradient entry in g ± radius, rounding counted.
-
-        That is where the penalty is smallest and has a kink.
-        """
+        """Return whether a coordinate stays at zero, a kink and minimum of Ψ, for all g ± radius, rounding counted."""
         low, high = self.penalty.subgradient(x[first], b)
-        violation = violation_of(low, high, g[first]) + radius + LAST_PLACES * kink_size(self.penalty, b, low, high)
+        is_finite = math.isfinite(low) and math.isfinite(high)  # one end is not at a bound
+        size = abs(low) + abs(high) if is_finite else derivative_size(self.penalty, 0.0, b)
+        violation = violation_of(low, high, g[first]) + radius + LAST_PLACES * size
         is_smallest = (x[first] == 0.0) & (low <= 0.0) & (high >= 0.0) & (low < high)
         return violation <= 0.0 and is_smallest and self.penalty.cost(x[first], b) == 0.0  # nan is not
 
@@ -321,7 +295,7 @@ class ByCoordinate(NamedTuple):
 
 @helper
 def positive_part(term: float) -> float:
-    """Return 0 for a term that rounding made negative; nan stays nan, so that it cannot pass for a gap of 0."""
+    """Return 0 for a term that rounding made negative; nan stays nan: it must not pass for a gap of 0."""
     return 0.0 if term < 0.0 else term
 
 
@@ -357,26 +331,8 @@ def largest_term(penalty: Any, x: float, j: int, left: float, right: float) -> f
     return term
 
 
-@helper
-def kink_size(penalty: Any, j: int, low: float, high: float) -> float:
-    """Return the size of what the ends of ∂Ψ_j(0) are made of; at a bound one of them is infinite."""
-    return abs(low) + abs(high) if math.isfinite(low) and math.isfinite(high) else derivative_size(penalty, 0.0, j)
-
-
-@helper
-def inside_domain(penalty: Any, j: int, u: float) -> float:
-    """Return u, or a number beside it that is certainly in the domain of Ψ_j*, whose ends may be rounded."""
-    if penalty.dual_scale(u, j) >= 1.0:
-        return u
-    away = 4.0 * LAST_PLACES * (abs(u) + derivative_size(penalty, 0.0, j))
-    if penalty.dual_scale(u - away, j) >= 1.0:
-        return u - away
-    return u + away if penalty.dual_scale(u + away, j) >= 1.0 else u
-
-
 @kernel
 def subgradients(penalty: Any, x: Array, low: Array, high: Array) -> None:
-    """Fill in the ends of ∂Ψ_j(x_j) of all coordinates."""
     for j in range(x.size):
         low[j], high[j] = penalty.subgradient(x[j], j)
 
@@ -396,7 +352,12 @@ def required_products(
         required[j] = math.nan
         if is_required(penalty, x[j], j, estimate[j], radius[j], is_tight):
             low, high = penalty.subgradient(x[j], j)
-            required[j] = -inside_domain(penalty, j, max(low, min(high, -estimate[j])))
+            u = max(low, min(high, -estimate[j]))
+            required[j] = -u
+            if penalty.dual_scale(u, j) < 1.0:  # a number beside it, as the ends of the domain may be rounded
+                away = 4.0 * LAST_PLACES * (abs(u) + derivative_size(penalty, 0.0, j))
+                for beside in (u + away, u - away):
+                    required[j] = -beside if penalty.dual_scale(beside, j) >= 1.0 else required[j]
 
 
 @helper
@@ -412,7 +373,6 @@ def is_required(penalty: Any, x: float, j: int, g: float, r: float, is_tight: bo
 
 @kernel
 def penalty_conjugates(penalty: Any, products: Array, out: Array) -> None:
-    """Fill in Ψ_j*(products_j)."""
     for j in range(out.size):
         out[j] = penalty.cost_conjugate(products[j], j)
 
