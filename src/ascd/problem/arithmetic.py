@@ -26,14 +26,7 @@ from ascd.problem.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES, NO_LI
 
 @helper
 def violation_of(low: float, high: float, g: float) -> float:
-    """Return how far −g is outside [low, high]; negative inside.
-
-    Examples
-    --------
-    >>> from ascd.problem.arithmetic import violation_of
-    >>> violation_of(-1.0, 1.0, 3.0), violation_of(-1.0, 1.0, 0.5)
-    (2.0, -0.5)
-    """
+    """Return how far −g is outside [low, high]; negative inside."""
     right, left = g + low, -g - high
     return right if right > left else left  # this form is vectorised
 
@@ -65,14 +58,7 @@ def inverse_square(square: float) -> float:
 
 @helper
 def width_across(square: float, along: float, inverse: float) -> float:
-    """Return √(‖a‖² − along²/‖v_r‖²), rounding added; ``inverse`` is 1/‖v_r‖².
-
-    Examples
-    --------
-    >>> from ascd.problem.arithmetic import width_across
-    >>> round(width_across(25.0, 3.0, 1.0), 6)
-    4.0
-    """
+    """Return √(‖a‖² − along²/‖v_r‖²), rounding added; ``inverse`` is 1/‖v_r‖²."""
     return math.sqrt(max(square - square_times(along, inverse), 0.0) + SQUARE_ROUNDING * square)
 
 
@@ -90,17 +76,7 @@ def square_over(value: float, divisor: float) -> float:
 
 @strict_helper
 def added(total: float, rest: float, amount: float) -> tuple[float, float]:
-    """Return a sum after one more term, and the part that was too small to be seen in it, for the next call.
-
-    Examples
-    --------
-    >>> from ascd.problem.arithmetic import added
-    >>> total, rest = 1.0, 0.0
-    >>> for _ in range(10_000):
-    ...     total, rest = added(total, rest, 1e-17)
-    >>> total - 1.0 > 9e-14
-    True
-    """
+    """Return a sum after one more term, and the part that was too small to be seen in it, for the next call."""
     carried = rest + amount
     new = total + carried
     return new, carried - (new - total) if new < math.inf else 0.0

@@ -61,14 +61,6 @@ def as_groups(groups: Any, n: int) -> Groups:
     - a list of lists: the columns of each group
     - n labels, one a column: columns with the same label are a group, in the order of the labels
     - integers that add up to n: sizes of groups of neighbours
-
-    Examples
-    --------
-    >>> from ascd.problem.groups import as_groups
-    >>> as_groups(2, 4).sizes.tolist(), as_groups([1, 3], 4).sizes.tolist()
-    ([2, 2], [1, 3])
-    >>> as_groups(["a", "b", "a", "b"], 4).order.tolist()
-    [0, 2, 1, 3]
     """
     if groups is None:
         return Groups(np.arange(n), np.arange(n + 1))
@@ -93,22 +85,21 @@ def _ends(sizes: Array) -> Array:
 
 
 def _of_numbers_or_labels(given: Array, n: int) -> Groups:
-    can_be_sizes = given.dtype.kind in "iu" and int(given.sum()) == n
-    if can_be_sizes and given.size == n and n > 1:
-        can_be_sizes = bool((given == 1).all())  # n others that add up to n are no sizes: one of them is 0 or less
-        if can_be_sizes:
+    total = int(given.sum()) if given.dtype.kind in "iu" else None
+    if total == n and given.size == n > 1:
+        if (given == 1).all():  # n others that add up to n are no sizes: one of them is 0 or less
             raise ValueError(
                 f"groups can be read as {n} labels and as {n} sizes: pass lists of columns, or groups=1 for single "
                 "columns"
             )
-    if can_be_sizes:
-        if (given < 1).any():
+    elif total == n:
+        if given.min() < 1:
             raise ValueError(f"groups: group {int(np.argmax(given < 1))} is empty; sizes must be at least 1")
         return Groups(np.arange(n), _ends(given))
     if given.size != n:
         raise ValueError(
             f"groups must be one label for each of the {n} columns, sizes that add up to {n}, or lists of columns; got "
-            f"{given.size} entries" + (f" that add up to {int(given.sum())}" if given.dtype.kind in "iu" else "")
+            f"{given.size} entries" + ("" if total is None else f" that add up to {total}")
         )
     if given.dtype.kind == "f" and np.isnan(given).any():
         raise ValueError(f"groups: the label of column {int(np.argmax(np.isnan(given)))} is nan")
@@ -127,13 +118,13 @@ def _of_lists(parts: list[Array], n: int) -> Groups:
             raise ValueError(f"groups: group {number} has column {wrong}, and columns are 0 .. {n - 1}")
     order, sizes = np.concatenate(parts).astype(np.int64), np.array([part.size for part in parts])
     count = np.bincount(order, minlength=n)
-    if (count > 1).any():
-        j = int(np.argmax(count > 1))
+    if count.max() > 1:
+        j = int(np.argmax(count))
         first, second = np.repeat(np.arange(sizes.size), sizes)[order == j][:2]
         if first == second:
             raise ValueError(f"groups: group {first} has column {j} more than once")
         raise ValueError(f"groups must not overlap: column {j} is in group {first} and in group {second}")
-    if (count == 0).any():
+    if count.min() == 0:
         missing = np.flatnonzero(count == 0)
         raise ValueError(f"groups must cover all columns: {missing.size} are in none, the first is column {missing[0]}")
     return Groups(order, _ends(sizes))

@@ -1,8 +1,7 @@
 """The problem: minimise F(X, c) = Σ_k s_k·loss(b_k, o_k + (AX + 1cᵀ)_k) + Σ_b Ψ_b(X_b), X of shape (n, T).
 
 With one target, X is a vector x; with a penalty by coordinate, each block is one coefficient.  In general a block X_b
-is several rows of X (a group of columns) with all T outputs.  There is no 1/n anywhere (½‖Ax − b‖² for the squared
-loss); scikit-learn's conventions are the matter of the estimators.
+is several rows of X (a group of columns) with all T outputs.  There is no 1/n anywhere.
 
 With V = ∇f(AX), of shape (d, T), the gradient of a block is A_bᵀV, and by Cauchy and Schwarz ‖A_bᵀE‖ ≤ ‖A_b‖·‖E‖ for
 every change E of V (Frobenius norms).  For one target and single coordinates, ∇_j = ⟨a_j, v⟩, and how fast it can
@@ -25,9 +24,8 @@ import numpy as np
 
 from ascd._core.checks import Array, as_parameter, as_vector, finite_values
 from ascd._core.contracts import check_methods, methods_of, users_part
-from ascd._core.jit import at, kernel, wide
 from ascd._core.threads import as_n_jobs, use_threads
-from ascd.matrix.base import ColumnStats, Matrix, Part
+from ascd.matrix.base import ColumnStats, Matrix
 from ascd.matrix.open import open_design
 from ascd.problem.arithmetic import lengths_of_blocks
 from ascd.problem.block_penalties import BlockNorm, Entrywise
@@ -54,29 +52,6 @@ class Parts(NamedTuple):
     largest: float  # L = max L_j
     gain: float
     slack: float
-
-
-class FirstPass(NamedTuple):
-    """What one pass over the data gives: norms and sums of all columns, and products with ``vectors`` (one a row).
-
-    Every run begins with column norms, column means (for an intercept) and the gradient at zero.  Raw gradients at zero
-    coefficients depend on targets and weights alone, so they are known before the first column is read, and one pass
-    is enough for all of these.
-    """
-
-    column_stats: ColumnStats
-    vectors: Array
-
-    def products_at(self, vector: Array) -> Array | None:
-        """Return the products of all columns with this vector, if it is one of those, or zero."""
-        for found, known in zip(self.column_stats.products, self.vectors, strict=True):
-            if np.array_equal(known, vector):
-                return found
-        return None if vector.any() else np.zeros(self.column_stats.square.size)
-
-    def without_products(self) -> FirstPass:
-        """Return the same norms and sums, for other targets."""
-        return FirstPass(self.column_stats._replace(products=self.column_stats.products[:0]), self.vectors[:0])
 
 
 class Problem:
@@ -128,8 +103,8 @@ class Problem:
         with use_threads(threads):
             self._set_up(stated, penalty, groups, weight, None)
 
-    def _set_up(self, stated: Stated, penalty: Any, groups: Any, weight: Any, first: FirstPass | None) -> None:
-        """Choose the kind of problem, and read all columns once unless ``first`` has their norms."""
+    def _set_up(self, stated: Stated, penalty: Any, groups: Any, weight: Any, known: Problem | None) -> None:
+        """Choose the kind of problem, and read all columns once unless a problem is ``known`` with the same weights."""
         self.n_samples, self.n_features = self.design.shape
         self.stated, self.n_outputs, self.sample_weight = stated, stated.n_outputs, weight
         is_plain = stated.target.ndim == 1 and not stated.is_softmax
@@ -143,16 +118,20 @@ class Problem:
             if stated.is_softmax
             else Outputs(stated, weight, self.total_weight)
         )
-        if first is None:
+        if known is None:
             # another pass over few entries costs less than preparing one that computes more
             is_cheap = self.design.matrix is not None and self.design.entries() <= 200_000
             is_quick = is_cheap or not self.is_by_coordinate
-            vectors = np.empty((0, self.n_samples)) if is_quick else gradients_at_zero(self.loss)
-            first = FirstPass(self.design.column_stats(weight, vectors), vectors)
-            check_norms(self.design, first.column_stats, weight, self.loss.bound)
-        self.first: FirstPass = first
+            #: Raw gradients that the first pass has computed products of all columns with, one a row
+            self.vectors: Array = np.empty((0, self.n_samples)) if is_quick else gradients_at_zero(self.loss)
+            #: Sums of the columns and of their squares, and these products
+            self.column_stats: ColumnStats = self.design.column_stats(weight, self.vectors)
+        else:
+            self.vectors, self.column_stats = known.vectors, known.column_stats
+        if known is None or known.loss.bound != self.loss.bound:
+            check_norms(self.design, self.column_stats, weight, self.loss.bound)
         #: Column norms, weighted by the samples, in column order
-        self.norm: Array = np.sqrt(first.column_stats.square)
+        self.norm: Array = np.sqrt(self.column_stats.square)
         if self.is_by_coordinate:
             check_bounded(self.penalty, self.norm)
 
@@ -184,25 +163,17 @@ class Problem:
         4.5
         """
         was = stated = self.stated
-        is_same = b is None and loss is None and offset is None
-        if not is_same:
+        if not (b is None and loss is None and offset is None):
             new_loss = was.loss if loss is None else as_loss(loss)
-            known = was.offset if offset is None else offset
-            stated = Stated.of(new_loss, was.target if b is None else b, known, self.n_samples)
-        if penalty is None:
-            penalty = self.penalty
+            given = was.offset if offset is None else offset
+            stated = Stated.of(new_loss, was.target if b is None else b, given, self.n_samples)
+        penalty = self.penalty if penalty is None else penalty
         if groups is None and is_by_block(penalty) and not hasattr(penalty, "compiled"):
             groups = self._blocks
-        weight, first = self.sample_weight, None
-        if sample_weight is None:
-            first = self.first if is_same else self.first.without_products()
-        else:
-            weight = as_weights(sample_weight, self.n_samples)
-        other = Problem.__new__(Problem)
+        other, is_same = Problem.__new__(Problem), sample_weight is None
         other.design = self.design
-        other._set_up(stated, penalty, groups, weight, first)
-        if first is not None and not is_same:
-            check_norms(self.design, first.column_stats, weight, other.loss.bound)
+        weight = self.sample_weight if is_same else as_weights(sample_weight, self.n_samples)
+        other._set_up(stated, penalty, groups, weight, self if is_same else None)
         return other
 
     # ---- what the solver reads
@@ -226,10 +197,12 @@ class Problem:
             float(lipschitz.max()), gain, slack,
         )  # fmt: skip
 
-    @property
-    def column_stats(self) -> ColumnStats:
-        """Sums of the columns and of their squares."""
-        return self.first.column_stats
+    def products_at(self, vector: Array) -> Array | None:
+        """Return the products of all columns with this vector, if it is zero or the first pass has computed them."""
+        for found, known in zip(self.column_stats.products, self.vectors, strict=True):
+            if np.array_equal(known, vector):
+                return found
+        return None if vector.any() else np.zeros(self.n_features)
 
     @cached_property
     def weight(self) -> Array:
@@ -385,14 +358,12 @@ def gradients_at_zero(loss: Any) -> Array:
 
     Only those that differ and are not zero; none for a user's loss, which would be compiled for this alone.
     """
-    size, found = loss.sample.target.size, list[Array]()
-    if users_part(loss.loss) is None:
-        with np.errstate(all="ignore"):  # exp may overflow on the way to an intercept
-            for intercept in (False, True):
-                gradient = loss.evaluate(np.zeros((size, 1)), intercept)[1].ravel()
-                if gradient.any() and not any(np.array_equal(gradient, other) for other in found):
-                    found.append(gradient)
-    return np.array(found).reshape(len(found), size)
+    size = loss.sample.target.size
+    if users_part(loss.loss) is not None:
+        return np.empty((0, size))
+    with np.errstate(all="ignore"):  # exp may overflow on the way to an intercept
+        found = np.stack([loss.evaluate(np.zeros((size, 1)), intercept)[1].ravel() for intercept in (False, True)])
+    return np.unique(found[found.any(axis=1)], axis=0)
 
 
 def as_weights(sample_weight: Any, n_samples: int) -> Any:
@@ -430,22 +401,11 @@ def check_finite(design: Any, column_stats: Callable[[], ColumnStats]) -> None:
 def _check_small_columns(design: Matrix, weight: Any, columns: Array) -> None:
     """Raise where a column has entries but a squared norm below float64's range: nothing can be proved of it."""
     columns = columns[design.counts[columns] > 0]  # a column may just be empty
-    part: Part = design.take(columns)
-    found = int(first_with_entries(part.matrix, weight, part.places))
-    if found >= 0:
-        j = columns[found]
+    # products with positive numbers of no pattern, 0 for samples that do not count, are 0 for columns without entries
+    vector = np.random.default_rng(0).uniform(1.0, 2.0, design.shape[0]) * (np.asarray(weight) > 0.0)
+    found = columns[design.dots(columns, vector) != 0.0]
+    if found.size:
         raise ValueError(
-            f"A has columns whose squared norm (weighted by the samples) underflows float64, the first is column {j}: "
-            "rescale A, or set them to zero"
+            "A has columns whose squared norm (weighted by the samples) underflows float64, the first is column "
+            f"{found[0]}: rescale A, or set them to zero"
         )
-
-
-@kernel
-def first_with_entries(matrix: Any, weight: Any, columns: Array) -> int:
-    """Return the position of the first column with a nonzero entry in a sample of positive weight; −1 if none has."""
-    for i in range(columns.size):
-        j = wide(columns[i])
-        for p in range(matrix.start(j), matrix.stop(j)):
-            if matrix.entry(p, j) != 0.0 and at(weight, matrix.row(p)) > 0.0:
-                return i
-    return -1

@@ -1,19 +1,8 @@
 """Losses of all predictions, f(Z) with Z = AX + 1cᵀ of shape (n_samples, n_outputs): what the solver sees.
 
-===================  =====================================================================================
-``n_outputs``        T
-``is_flat``          True if b has one dimension: coefficients are then returned with shape (n_features,)
-``is_quadratic``     True if the Hessian is constant
-``is_coupled``       True if the Hessian has entries beside the diagonal
-``bound``            M, an upper bound on the eigenvalues of the Hessian for weights of 1
-``evaluate``         value, raw gradient V (d, T) and ``Curvature`` at Z, after adding the best intercepts to Z
-``dual_fit``         what moves V to a dual point that has required products exactly, or None
-``gap``              f(Z) + f*(s·θ) − s·⟨θ, Z⟩, the largest for θ near the dual point, rounding counted
-``own_curvature``    the Hessian's diagonal for one output
-===================  =====================================================================================
-
-``Outputs`` adds up a loss by sample over samples and outputs; ``ascd.problem.softmax`` couples the outputs of a sample.
-A loss that couples samples (Cox's partial likelihood) fits the same contract: no method is called for a part of them.
+``Outputs`` adds up a loss by sample over samples and outputs; ``ascd.problem.softmax.Softmax`` couples the outputs of a
+sample.  Of both, ``bound`` is M, an upper bound on the eigenvalues of the Hessian for weights of 1; ``is_flat`` says
+that coefficients have the shape (n_features,), ``is_coupled`` that the Hessian has entries beside the diagonal.
 
 **The intercept** c is free of penalty.  It stays where it minimises f(Ax + c·1), that is, where the gradients sum to
 zero; so it needs no column of ones and no centred copy of A, and it drops out of every gradient entry.  The search is
@@ -64,14 +53,7 @@ class Curvature(NamedTuple):
 
 
 class Outputs:
-    """The sum of one loss by sample over samples and outputs.
-
-    Parameters
-    ----------
-    stated : loss, targets and offset
-    weight : array of shape (n_samples,), or the number 1.0 where all weights are 1
-    total_weight : the sum of the weights of all samples
-    """
+    """The sum of one loss by sample over samples and outputs; ``weight`` is the number 1.0 where all weights are 1."""
 
     is_coupled = False
 
@@ -117,10 +99,7 @@ class Outputs:
         return shift
 
     def tangent_curvature(self, Z: Array, gradient: Array, there: Array) -> Array:
-        """Return the curvatures of the parabolas at Z that touch the losses' tangents where the gradient is ``there``.
-
-        All arrays have shape (n_samples, n_outputs).
-        """
+        """Return the curvatures of the parabolas at Z that touch the losses' tangents with the gradients ``there``."""
         out = np.zeros(Z.shape)
         tangent_curvatures(self.sample, self.loss, Z.ravel(), gradient.ravel(), there.ravel(), out.ravel())
         return out
@@ -177,8 +156,8 @@ def evaluate_samples(
 ) -> tuple[float, float]:
     """Return the sum of losses (gradients and curvatures are filled in) and the constant that moved the predictor.
 
-    ``most`` is what the curvatures sum to at most (inf if unbounded): it tells, in the target's own units, where there
-    is hardly any, and how long a first step is then.  Without it there is no constant.  The search begins at ``guess``.
+    ``most`` is what the curvatures sum to at most: it tells, in the target's own units, where there is hardly any, and
+    how long a first step is then.  Without it there is no constant.  The search begins at ``guess``.
     """
     if most is None:
         return _evaluate(sample, loss, predictor, 0.0, gradient, curvature)[0], 0.0

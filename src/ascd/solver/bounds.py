@@ -43,7 +43,7 @@ class GradientBounds:
         self.problem, self.matrix, self.intercept = problem, problem.design, intercept
         (d, n), groups, outputs = problem.design.shape, problem.groups, problem.n_outputs
         self.count, slots = groups.count, tuning.SLOTS
-        square, total = problem.first.column_stats.plain[groups.order], problem.first.column_stats.total[groups.order]
+        square, total = problem.column_stats.plain[groups.order], problem.column_stats.total[groups.order]
         mean = total / d if intercept else np.zeros(n)
         if intercept:
             square = np.maximum(square - total**2 / d, 0.0) + SQUARE_ROUNDING * square
@@ -95,7 +95,7 @@ class GradientBounds:
             blocks = np.flatnonzero(leaving)
         found = None
         if self.reads == 0 and is_all and gradient.shape[1] == 1:
-            found = self.problem.first.products_at(gradient.ravel())
+            found = self.problem.products_at(gradient.ravel())
             found = None if found is None else found[self.problem.groups.order, None]
         if found is None and wanted is not None:
             low, high = wanted.low[blocks], wanted.high[blocks]
