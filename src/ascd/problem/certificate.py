@@ -31,10 +31,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.jit import helper, kernel, wide
+from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.columns import UNIT, careful_sum
-from ascd.problem.arithmetic import has_digits, lengths_of_blocks, norm
-from ascd.problem.dual import dual_distance, dual_length, sum_of_squares, unweighted
+from ascd.problem.arithmetic import has_digits, lengths_of_blocks, norm, square_over
+from ascd.problem.dual import dual_distance, dual_length, unweighted
 from ascd.problem.samples import movable_curvature, sample_gap
 from ascd.problem.terms import NO_INDICES, is_required
 from ascd.problem.tuning import MARGINS, RELATIVE, SAFETY, SAMPLES_A_PART, WORTHWHILE
@@ -207,7 +207,11 @@ def centre_dual(
 @helper
 def distance_in_dual(one: Array, other: Array, scale: float, weight: Any) -> float:
     """Return √Σ (one_k − scale·other_k)²/s_k; inf where its square is not an ordinary number of float64."""
-    total = sum_of_squares(one, other, scale, weight, 0, one.size)
+    total = 0.0
+    for number in range(one.size):
+        k = wide(number)
+        difference, counted = one[k] - scale * other[k], at(weight, k)
+        total += square_over(difference, counted) if counted > 0.0 else 0.0
     return math.sqrt(total) if total == 0.0 or has_digits(total) else math.inf
 
 

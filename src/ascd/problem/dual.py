@@ -28,12 +28,9 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.jit import at, helper, kernel, wide
-from ascd._core.threads import share
-from ascd.matrix import costs
 from ascd.matrix.base import Matrix, as_block
 from ascd.matrix.columns import careful_sum, support
-from ascd.problem.arithmetic import has_digits, norm, square_over
+from ascd.problem.arithmetic import has_digits, norm
 from ascd.problem.tuning import SAFETY, SAMPLES_A_PART, SMALLEST_SINGULAR
 
 
@@ -46,36 +43,13 @@ def unweighted(vector: Array, weight: Any) -> Array:
 
 def dual_length(vector: Array, weight: Any) -> float:
     """Return √Σ θ_k²/s_k."""
-    if np.ndim(weight) == 0:
-        square = float(vector @ vector)
-        return math.sqrt(square) if has_digits(square) else norm(vector)
-    return dual_distance(vector, vector, 0.0, weight)
+    square = float(np.sum(vector * unweighted(vector, weight)))
+    return norm(vector) if np.ndim(weight) == 0 and not has_digits(square) else math.sqrt(square)
 
 
 def dual_distance(vector: Array, other: Array, scale: float, weight: Any) -> float:
     """Return the length of the vector less ``scale`` times the other."""
-    sums = np.empty(-(-vector.size // SAMPLES_A_PART))
-    share(costs.SUMMED * vector.size, sums.size, square_sums, vector, other, scale, weight, sums)
-    return math.sqrt(float(sums.sum()))
-
-
-@kernel
-def square_sums(vector: Array, other: Array, scale: float, weight: Any, sums: Array, start: int, stop: int) -> None:
-    """Fill in ``sum_of_squares`` of each part of the samples."""
-    for part in range(start, stop):
-        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, vector.size)
-        sums[part] = sum_of_squares(vector, other, scale, weight, first, last)
-
-
-@helper
-def sum_of_squares(vector: Array, other: Array, scale: float, weight: Any, start: int, stop: int) -> float:
-    """Return Σ (vector_k − scale·other_k)²/s_k over some samples."""
-    total = 0.0
-    for number in range(start, stop):
-        k = wide(number)
-        away, counted = vector[k] - scale * other[k], at(weight, k)
-        total += square_over(away, counted) if counted > 0.0 else 0.0
-    return total
+    return dual_length(vector - scale * other, weight)
 
 
 # ---- dual points that have some products exactly

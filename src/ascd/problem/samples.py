@@ -121,8 +121,7 @@ class Outputs:
         per_sample = unweighted(gradient, self.sample.weight)
         typical = math.sqrt(float(per_sample @ per_sample) / per_sample.size)
         out = np.empty(own.size)
-        given = (self.sample, self.loss, gradient, own.ravel(), typical, out)
-        share(costs.CURVED_SAMPLE * out.size, out.size, movable_curvatures, *given)
+        movable_curvatures(self.sample, self.loss, gradient, own.ravel(), typical, out)
         return out.reshape(own.shape)
 
     def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> FittedDual | None:
@@ -372,12 +371,9 @@ def tangent_curvatures(sample: Any, loss: Any, predictor: Array, gradient: Array
 
 
 @kernel
-def movable_curvatures(
-    sample: Any, loss: Any, dual: Array, curvature: Array, typical: float, out: Array, start: int, stop: int
-) -> None:
-    """Fill in the curvatures of some samples, 0 where θ_k is near the end of its domain."""
-    for number in range(start, stop):
-        k = wide(number)
+def movable_curvatures(sample: Any, loss: Any, dual: Array, curvature: Array, typical: float, out: Array) -> None:
+    """Fill in ``movable_curvature`` of all samples."""
+    for k in range(out.size):
         out[k] = movable_curvature(sample, loss, dual, curvature, typical, k)
 
 

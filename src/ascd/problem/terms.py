@@ -205,7 +205,7 @@ def measure(
             if fits > 0.0:
                 scale = min(scale, fits)
             else:
-                length = parts.length_at(x, first, b)
+                length = length_of(x[first : first + parts.size_at(b)])
                 infeasible += violation * (length + violation / max(norm[b] * norm[b], 1e-300))
     return scale, steepest, cost, infeasible
 
@@ -254,10 +254,6 @@ class ByCoordinate(NamedTuple):
     @helper
     def cost_at(self, x: Array, first: int, b: int) -> float:
         return self.penalty.cost(x[first], b)
-
-    @helper
-    def length_at(self, x: Array, first: int, b: int) -> float:
-        return abs(x[first])
 
     @helper
     def violation_at(self, x: Array, g: Array, first: int, b: int, radius: float) -> tuple[float, bool]:
@@ -398,10 +394,6 @@ class ByBlock(NamedTuple):
     @helper
     def cost_at(self, x: Array, first: int, b: int) -> float:
         return self.penalty.block_cost(x[first : first + self.size_at(b)], b)
-
-    @helper
-    def length_at(self, x: Array, first: int, b: int) -> float:
-        return length_of(x[first : first + self.size_at(b)])
 
     @helper
     def negate_at(self, g: Array, first: int, b: int, scale: float) -> int:
