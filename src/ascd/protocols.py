@@ -5,8 +5,8 @@ methods below on it, with these argument names; ``ascd._core.jit`` makes its shi
 that follows a contract runs compiled like the library's.  Two rules come from the compiler: methods must not make
 new arrays (work arrays are fields), and functions that methods share are marked with ``ascd.helper``.
 
-What a part needs of the problem is built by optional plain methods that run uncompiled before the descent:
-``prepare`` returns the part that will be compiled (see each contract).
+Methods in a class of options may be missing.  They run uncompiled before the descent, unless it says otherwise;
+``prepare`` returns the part that will be compiled.
 """
 
 from __future__ import annotations
@@ -39,11 +39,8 @@ class Loss(Protocol):
 
 
 class LossOptions(Protocol):
-    """Optional: ``divergence`` is value + conjugate(u) − u·z ≥ 0 without cancellation, for certificates.
-
-    ``weighted_value`` is weight·loss(y, z), also where the loss alone is too small or large for float64;
-    ``check_target``, uncompiled, raises a ValueError for wrong targets.
-    """
+    """Compiled: value + conjugate(u) − u·z ≥ 0 without cancellation, for certificates; weight·loss(y, z), also where
+    the loss alone is too small or large for float64.  ``check_target`` raises a ValueError for wrong targets."""
 
     def divergence(self, y: float, z: float, u: float) -> float: ...
     def weighted_value(self, weight: float, y: float, z: float) -> float: ...
@@ -65,9 +62,26 @@ class Penalty(Protocol):
 
 
 class PiecewisePenalty(Penalty, Protocol):
-    """Made of quadratic pieces: curvature and ends of the one around x, [x, x] at a kink, for Newton steps."""
+    """Curvature and ends of the quadratic piece around x, [x, x] at a kink; compiled, for Newton steps."""
 
     def piece(self, x: float, j: int) -> tuple[float, float, float]: ...
+
+
+class PenaltyOptions(Protocol):
+    """``cost_size``, compiled, is the sum of the sizes of the terms of Ψ_j(x), which may cancel.
+
+    ``check`` returns the penalty for n coordinates, its parameters checked; ``scaled`` the penalty times a factor, its
+    linear term left alone, for paths; ``is_smooth`` allows the steepness "gs" and "gsl"; ``is_held`` says that bounds
+    or a square hold every coordinate, for speed alone; ``with_free`` returns the penalty for n coordinates and one more
+    that has none, for intercepts of estimators fitted with parts of the engine.
+    """
+
+    def cost_size(self, x: float, j: int) -> float: ...
+    def check(self, n: int) -> Any: ...
+    def scaled(self, factor: float) -> Any: ...
+    def is_smooth(self) -> bool: ...
+    def is_held(self) -> bool: ...
+    def with_free(self, n: int) -> Any: ...
 
 
 class BlockPenalty(Protocol):
@@ -85,33 +99,14 @@ class BlockPenalty(Protocol):
 
 
 class PiecewiseBlockPenalty(BlockPenalty, Protocol):
-    """Fill in the gradient, nan for entries at a kink; return (k, m): the Hessian is k/‖x‖·(I − x̂x̂ᵀ) + m·I there."""
+    """Compiled: fill in the gradient, nan for entries at a kink; return k, m of the Hessian k/‖x‖·(I − x̂x̂ᵀ) + m·I."""
 
     def block_piece(self, x: Any, b: int, slope: Any) -> tuple[float, float]: ...
 
 
 class BlockPenaltyOptions(Protocol):
-    """Uncompiled and optional, as in ``PenaltyOptions``."""
-
     def scaled(self, factor: float) -> Any: ...
     def is_smooth(self) -> bool: ...
-
-
-class PenaltyOptions(Protocol):
-    """Optional, and uncompiled but for ``cost_size``, the sum of the sizes of the terms of Ψ_j(x), which may cancel.
-
-    ``check`` returns the penalty for n coordinates, its parameters checked; ``scaled`` the penalty times a factor, its
-    linear term left alone, for paths; ``is_smooth`` allows the steepness "gs" and "gsl"; ``is_held`` says that bounds
-    or a square hold every coordinate, for speed alone; ``with_free`` returns the penalty for n coordinates and one more
-    that has none, for intercepts of estimators fitted with parts of the engine.
-    """
-
-    def cost_size(self, x: float, j: int) -> float: ...
-    def check(self, n: int) -> Any: ...
-    def scaled(self, factor: float) -> Any: ...
-    def is_smooth(self) -> bool: ...
-    def is_held(self) -> bool: ...
-    def with_free(self, n: int) -> Any: ...
 
 
 class Steepness(Protocol):
@@ -122,32 +117,28 @@ class Steepness(Protocol):
 
 
 class LazySteepness(Steepness, Protocol):
-    """A steepness for selection without scanning: the upper bound with its sign; also ``SteepnessOptions``."""
+    """A steepness for selection without scanning: the upper bound with its sign."""
 
     def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float: ...
 
 
 class SteepnessOptions(Protocol):
-    """Uncompiled and optional.
-
-    ``rates`` says how fast upper bounds can grow with the accumulated step length, one number a coordinate;
-    ``falls_evenly`` that lower bounds above 0 fall at least that fast, too (false by default).
-    """
+    """How fast upper bounds can grow with the accumulated step length, one number a coordinate, and whether lower
+    bounds above 0 fall at least that fast, too (false by default); for selection without scanning."""
 
     def rates(self, norm: Any) -> Any: ...
     def falls_evenly(self) -> bool: ...
 
 
 class Oracle(Protocol):
-    """Update ``point.intervals`` of the other entries after a step of coordinate i.  Optional: ``OracleOptions``."""
+    """Update ``point.intervals`` of the other entries after a step of coordinate i."""
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None: ...
 
 
 class OracleOptions(Protocol):
-    """Uncompiled and optional.
+    """``suited_to`` returns the oracle with open parameters set for a rule.
 
-    ``suited_to`` returns the oracle with open parameters set for a rule; ``prepare`` the oracle that will be compiled;
     ``is_safe`` says whether its intervals always hold (true by default); ``confidence`` is the probability that all
     intervals of a run hold together, where they are likely rather than certain (1 by default, 0 for an oracle that is
     not safe); ``is_random`` says whether the seed matters to it (false by default); ``keeps_estimates`` that it leaves
@@ -173,19 +164,23 @@ class Tightening(Protocol):
 
 
 class Rule(Protocol):
-    """Choose the coordinate of step t.  Optional: ``RuleOptions``."""
+    """Choose the coordinate of step t."""
 
     def select(self, point: Any, t: int, rng: Any) -> int: ...
 
 
-class RuleOptions(Protocol):
-    """Uncompiled and optional.
+class CountingRule(Rule, Protocol):
+    """A rule that can tell from how many coordinates it chooses."""
 
-    ``prepare`` returns the rule that will be compiled; ``is_blind`` says that it never uses bounds, so that oracle and
-    steepness do not matter (false by default); ``is_random`` whether the seed matters to it (true by default);
-    ``is_patient`` that it draws at random from a set, so that a read that moves nothing says little about the bounds
-    and "reference" waits longer for a refresh; ``manages_reference`` that it measures and refreshes the reference by
-    itself (both false by default).
+    def active_count(self, point: Any) -> int: ...
+
+
+class RuleOptions(Protocol):
+    """``is_blind`` says that the rule never uses bounds, so that oracle and steepness do not matter (false by default).
+
+    ``is_random`` says whether the seed matters to it (true by default); ``is_patient`` that it draws at random from a
+    set, so that a read that moves nothing says little about the bounds and "reference" waits longer for a refresh;
+    ``manages_reference`` that it measures and refreshes the reference by itself (both false by default).
     """
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any: ...
@@ -195,21 +190,13 @@ class RuleOptions(Protocol):
     def manages_reference(self) -> bool: ...
 
 
-class CountingRule(Rule, Protocol):
-    """A rule that can tell from how many coordinates it chooses."""
-
-    def active_count(self, point: Any) -> int: ...
-
-
 class Step(Protocol):
-    """The new x_i, its own gradient entry there and that entry's error.  Optional: ``StepOptions``."""
+    """The new x_i, its own gradient entry there and that entry's error."""
 
     def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]: ...
 
 
 class StepOptions(Protocol):
-    """Uncompiled and optional: the step that will be compiled."""
-
     def prepare(self, parts: Any) -> Any: ...
 
 

@@ -5,18 +5,15 @@ For every dual point Θ of shape (d, T), Fenchel's inequality bounds F − min F
     gap = Σ_k [f_k(z_k) + f_k*(θ_k) − ⟨θ_k, z_k⟩]  +  Σ_b [Ψ_b(x_b) + Ψ_b*(−U_b) + ⟨x_b, U_b⟩],   Z = Ax + 1cᵀ, U = AᵀΘ,
 
 a sum of terms that are not negative, so nothing cancels (Fercoq, Gramfort, Salmon 2015; Ndiaye et al. 2017).  Dual
-points tried are Θ = 0 and Θ = s·V with V = ∇f(Z) and s the largest number in [0, 1] for which all Ψ_b* are finite;
-where no scale is enough (unpenalised columns, the intercept, coordinates at a bound), V is first moved so that it has
-the products that are required (``ascd.problem.dual``).  What is computed and what is proved differ by
+points tried are Θ = 0 and Θ = s·V with V = ∇f(Z) and s the largest number in [0, 1] for which all Ψ_b* are finite, V
+first moved to products that are required (``ascd.problem.dual``).  ``docs/certificates.md`` lists what is rounded:
 
-- the products: an inner product of d terms is wrong by (d + 8)·u·‖a_j‖‖θ‖ at most, u = 2⁻⁵³, which becomes part of its
-  interval.  Where these intervals are too wide for the gap that is asked for, products are compensated sums with their
-  own error bound;
-- the predictor: Z̃ = Ax + E with ‖E‖ ≤ ζ.  Since f is convex, the gap grows by ‖V − Θ‖·ζ + 2M·ζ² at most;
+- an inner product of d terms is wrong by (d + 8)·u·‖a_j‖‖θ‖ at most, u = 2⁻⁵³, which becomes part of its interval;
+- for the predictor Z̃ = Ax + E with ‖E‖ ≤ ζ the gap grows by ‖V − Θ‖·ζ + 2M·ζ² at most, since f is convex;
 - the residuals z − b, rounded before a dual point is taken from them: off by δ, a term ½(r + δ)² is at most
   ½(1 + 10⁻⁹)r² + ½(1 + 10⁹)δ²;
-- the sums over samples and blocks, of terms that are not negative: relative errors, ``RELATIVE`` of the sum; and the
-  penalty's terms, which cancel: a few units in the last place of their parts.
+- sums of terms that are not negative have relative errors of ``RELATIVE`` at most, terms of the penalty, which cancel,
+  a few units in the last place of their parts.
 
 Numbers are taken to stay above 1e-290: what lies below counts as 0.  This module is the only producer of a gap.
 """
@@ -35,6 +32,7 @@ from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.columns import UNIT, careful_sum
 from ascd.problem.arithmetic import has_digits, lengths_of_blocks, norm, square_over
 from ascd.problem.dual import dual_distance, dual_length, unweighted
+from ascd.problem.groups import nonzero_rows
 from ascd.problem.samples import movable_curvature, sample_gap
 from ascd.problem.terms import NO_INDICES, is_required
 from ascd.problem.tuning import MARGINS, RELATIVE, SAFETY, SAMPLES_A_PART, WORTHWHILE
@@ -77,15 +75,7 @@ class Certificate(NamedTuple):
 
 
 def certify(problem: Any, terms: Any, point: Point, products: Products, enough: float = 0.0) -> Certificate:
-    """Return what is proved at a point.
-
-    Parameters
-    ----------
-    problem : Problem
-    terms : Terms of the penalty that is minimised
-    point, products : the point, and what is known of AᵀV
-    enough : the gap is made no tighter than this
-    """
+    """Return what is proved at a point for the penalty of these terms; the gap is made no tighter than ``enough``."""
     with np.errstate(all="ignore"):
         if terms.is_by_coordinate and not problem.loss.is_coupled and point.predictor.size <= SAMPLES_A_PART:
             # in one call, without compensated sums; inf where a product is required
@@ -104,10 +94,9 @@ def certify(problem: Any, terms: Any, point: Point, products: Products, enough: 
 
 
 def gap_of_gradient(problem: Any, x: Array, predictor: Array, raw_gradient: Array, products: Array) -> float:
-    """Return an upper bound on F(x) + F*(V), with the raw gradient V itself as the dual point and ``products`` = AᵀV.
+    """Return an upper bound on F(x) + F*(V) with V itself as dual point, ``products`` = AᵀV; inf where infeasible.
 
-    Where V is the answer (the weights of a support vector machine, whose dual is F), this bounds its own gap: no other
-    dual point will do.  For one output; inf where V is not feasible.
+    Where V is the answer (the weights of a support vector machine, whose dual is F), this bounds its own gap.
     """
     with np.errstate(all="ignore"):
         Z, V = predictor[:, None], raw_gradient[:, None]
@@ -129,9 +118,8 @@ def gap_at_gradient(
 ) -> float:  # fmt: skip
     """Return the gap at the raw gradient as dual point, moved along the curvatures where it must sum to 0.
 
-    This is the first attempt of ``_Proof`` for penalties by coordinate, in one call: a small fit takes 1.3 times as
-    long without.  Sums are plain, with their rounding errors added; inf where a product is required or curvatures have
-    no bound.
+    This is the first attempt of ``_Proof`` for penalties by coordinate, in one call: a small ``solve`` takes 1.7 times
+    as long without.  The gap is inf where a product is required or curvatures have no bound.
     """
     d = predictor.size
     length, spread, away = distance_in_dual(gradient, gradient, 0.0, sample.weight), 0.0, 0.0
@@ -253,10 +241,12 @@ class _Proof:
         self.total = problem.total_weight
         self.noise = (point.predictor.shape[0] + 8.0) * UNIT
         self.norm_rounding = 0.0 if terms.is_by_coordinate else (terms.longest + 8.0) * UNIT
-        self.length = self._length(point.raw_gradient)
+        self.V = point.raw_gradient.ravel()
+        self.length = dual_length(self.V, self.weight)
         self.rounding = 0.0 if self.loss.is_coupled else residual_rounding(self.length)
         self.zeta = predictor_error(problem, point.x, point.constant, self.total)
-        self.most_curvature = self._most_curvature() if self.zeta > 0.0 else 0.0
+        most = unweighted(point.curvature.most, 1.0 if problem.root is None else problem.weight)
+        self.most_curvature = bounded_curvature(self.loss, self.zeta, problem.weight, float(most.max()))
         self.fixed, self.required = NO_INDICES, np.empty((0, self.outputs))
         self.is_tight = False  # does no scale below 1 meet products that are required and not 0?
 
@@ -281,7 +271,10 @@ class _Proof:
                 fit = self._fit()
             if fit is None:
                 return best, False
-            gap, excess = self._gap(dual, estimate, wide, fit, enough)
+            excess, error = self._excess(dual)
+            estimate[self.problem.groups.columns(self.fixed)] = self.required
+            near = _Near(dual, *fit.near(dual, np.abs(excess) + error))
+            gap = self._refined_gap(near, estimate, wide.copy(), enough)
             self.is_tight = self.is_tight or (gap == math.inf and bool(self.required.any()))
             is_better = gap < WORTHWHILE * best
             best = min(best, gap)
@@ -298,13 +291,6 @@ class _Proof:
         gap, size = terms.gap(self.point.x, np.zeros(self.point.x.shape), zero, terms.all, NO_INDICES, 1.0)
         gap += self.loss.gap(self.point.predictor, np.zeros(self.point.predictor.shape), np.empty(0), 0.0)
         return finished(gap, size, self.rounding, self.length, self.zeta, self.most_curvature)
-
-    def _gap(self, dual: Array, estimate: Array, radius: Array, fit: Any, enough: float) -> tuple[float, Array]:
-        """Return the gap for the dual points near this one that fit the columns, and by how much it misses them."""
-        excess, error = self._excess(dual)
-        estimate[self.problem.groups.columns(self.fixed)] = self.required
-        near = _Near(dual, *fit.near(dual, np.abs(excess) + error))
-        return self._refined_gap(near, estimate, radius.copy(), enough), excess
 
     def _excess(self, dual: Array) -> tuple[Array, Array]:
         """Return by how much products of the dual point differ from those required, and the error of that.
@@ -339,17 +325,11 @@ class _Proof:
             blocks = self._undecided(estimate, radius)
             rows = self.problem.groups.columns(blocks)
             estimate[rows], error = self._careful(rows, near.dual)
+            ends = self.outputs * np.append(0, np.cumsum(self.problem.groups.sizes[blocks]))
             radius[blocks] = spread[blocks] + self._own_rounding(near.dual) * self.norm[blocks]
-            radius[blocks] += self._lengths(error, blocks)
+            radius[blocks] += 1.01 * lengths_of_blocks(error, ends)
             gap = min(gap, self._within(near, estimate, radius))
         return gap
-
-    def _lengths(self, error: Array, blocks: Array) -> Array:
-        """Return the lengths of the errors of some blocks."""
-        if self.terms.is_by_coordinate or blocks.size == 0:
-            return error[:, 0]
-        ends = self.outputs * np.append(0, np.cumsum(self.problem.groups.sizes[blocks]))
-        return 1.01 * lengths_of_blocks(error, ends)
 
     def _undecided(self, estimate: Array, radius: Array) -> Array:
         listed: Array = self.terms.undecided(self.point.x, estimate, radius)
@@ -366,34 +346,21 @@ class _Proof:
         gap, size, scale = scaled_gap(terms, x, estimate, radius, listed, self.fixed, samples)
         if scale < 1.0 and self.required.any():
             return math.inf  # the products required are missed
-        distance = (self._distance(near.dual, scale) if self.zeta > 0.0 else 0.0) + near.spread
-        return finished(gap, size, self.rounding, distance, self.zeta, self.most_curvature)
+        distance = dual_distance(self.V, near.dual.ravel(), scale, self.weight) if self.zeta > 0.0 else 0.0
+        return finished(gap, size, self.rounding, distance + near.spread, self.zeta, self.most_curvature)
 
     def _noise(self, dual: Array, is_moved: bool) -> Array:
         """Return the rounding errors of products; at first they are those of V, near which the dual point is."""
         is_gradient = dual is self.point.raw_gradient
-        away = self._distance(dual, 1.0) if is_moved and not is_gradient else 0.0
-        length = self.length if is_gradient else self._length(dual)
+        away = dual_distance(self.V, dual.ravel(), 1.0, self.weight) if is_moved and not is_gradient else 0.0
+        length = self.length if is_gradient else dual_length(dual.ravel(), self.weight)
         noise: Array = (2.0 * self.noise * length + away) * self.norm
         return noise
 
     def _own_rounding(self, dual: Array) -> float:
         """Return how far losses with a domain move a dual point that weights have pushed over its end, at most."""
         is_exact = self.loss.is_quadratic or self.problem.root is None
-        return 0.0 if is_exact else 8.0 * UNIT * self._length(dual)
-
-    def _length(self, vector: Array) -> float:
-        """Return √Σ θ²/s, the norm that is dual to that of the columns."""
-        return dual_length(vector.ravel(), self.weight)
-
-    def _distance(self, dual: Array, scale: float) -> float:
-        """Return the length of V − scale·dual."""
-        return dual_distance(self.point.raw_gradient.ravel(), dual.ravel(), scale, self.weight)
-
-    def _most_curvature(self) -> float:
-        """Return M; where curvatures have no bound, the largest here, if the error ζ cannot change it much."""
-        most = unweighted(self.point.curvature.most, 1.0 if self.problem.root is None else self.problem.weight)
-        return bounded_curvature(self.loss, self.zeta, self.problem.weight, float(most.max()))
+        return 0.0 if is_exact else 8.0 * UNIT * dual_length(dual.ravel(), self.weight)
 
 
 def scaled_gap(
@@ -417,7 +384,7 @@ def scaled_gap(
 
 def predictor_error(problem: Any, x: Array, constant: Array, total: float) -> float:
     """Return ζ: how far the computed predictor can be from Ax + 1cᵀ, in the norm √Σ s·z²."""
-    rows = np.flatnonzero(x[:, 0] != 0.0 if x.shape[1] == 1 else x.any(axis=1))
+    rows = nonzero_rows(x)
     lengths = np.hypot.reduce(x[rows], axis=1)  # squares may leave the range of float64
     size = float(np.abs(lengths) @ problem.norm[problem.groups.order[rows]]) + norm(constant) * math.sqrt(total)
     return (rows.size + 3.0) * UNIT * size if rows.size else 0.0
@@ -435,15 +402,6 @@ def bounded_curvature(loss: Any, zeta: float, weight: Array, most: float) -> flo
 # ---- the same from sums over samples that stay where they are (``ascd.solver.rows``)
 
 
-class _Balance(NamedTuple):
-    """Scales of the parts of a dual point, their relative error, and the products that follow with their radii."""
-
-    scales: Array
-    error: float
-    estimate: Array
-    radius: Array
-
-
 def certify_from_sums(
     problem: Any, terms: Any, x: Array, constant: Array, sums: Any, scales: Array, intercept: bool
 ) -> float:
@@ -455,44 +413,38 @@ def certify_from_sums(
     relative error ε of sums.  The samples' part of the gap is convex in the scale: known at some ``scales``, it lies
     below the chords between them.  Penalties that require exact products get no certificate here.
     """
+    length, parts, error = math.sqrt(sums.square), np.ones(1), 0.0
+    rounding = (problem.n_samples + 8.0) * UNIT
+    if not problem.loss.is_quadratic and problem.root is not None:  # a domain, and weights: see ``_own_rounding``
+        rounding += 8.0 * UNIT
+    if intercept:
+        above, below = sums.sizes.tolist()
+        if not (above > 0.0 and below > 0.0):
+            return math.inf
+        parts, error = (
+            np.array([min(1.0, below / above), min(1.0, above / below)]),
+            2.0 * (problem.n_samples + 4.0) * UNIT,
+        )
+        rounding = 2.0 * rounding + error
+    estimate, radius = (parts @ sums.split)[:, None], rounding * length * problem.norm
+
+    def samples(scale: float) -> float:
+        """The samples' part of the gap, at the worse end of what the scales may be."""
+        order, total = np.argsort(1.0 - scales), 0.0
+        for found, part in zip(sums.gaps, (scale * parts).tolist(), strict=True):
+            away = part * (error + 4.0 * UNIT) if part < 1.0 else 0.0
+            ends = 1.0 - np.array([max(part - away, 0.0), min(part + away, 1.0)])
+            total += float(np.interp(ends, (1.0 - scales)[order], found[order]).max())
+        return math.inf if math.isnan(total) else total
+
     with np.errstate(all="ignore"):
-        balance = _balance(problem, sums, intercept)
-        if balance is None or not (math.isfinite(sums.square) and np.isfinite(balance.estimate).all()):
+        if not (math.isfinite(sums.square) and np.isfinite(estimate).all()):
             return math.inf
-        estimate = balance.estimate[:, None]
-        if terms.required(x, estimate, balance.radius, False, NO_INDICES)[0].size:
+        if terms.required(x, estimate, radius, False, NO_INDICES)[0].size:
             return math.inf
-        listed = terms.undecided(x, estimate, balance.radius)
-        samples = partial(_from_chords, sums.gaps, scales, balance)
-        share = 1.0 - 2.0 * balance.error
-        gap, size, scale = scaled_gap(terms, x, estimate, balance.radius, listed, NO_INDICES, samples, share)
-        length = math.sqrt(sums.square)
-        distance = (1.0 - scale * float(balance.scales.min()) + balance.error) * length
+        listed = terms.undecided(x, estimate, radius)
+        gap, size, scale = scaled_gap(terms, x, estimate, radius, listed, NO_INDICES, samples, 1.0 - 2.0 * error)
+        distance = (1.0 - scale * float(parts.min()) + error) * length
         zeta = predictor_error(problem, x, constant, problem.total_weight)
         most = bounded_curvature(problem.loss, zeta, problem.weight, sums.most_curved)
         return finished(gap, size, residual_rounding(length), distance, zeta, most)
-
-
-def _balance(problem: Any, sums: Any, intercept: bool) -> _Balance | None:
-    d = problem.n_samples
-    rounding = (d + 8.0) * UNIT
-    if not problem.loss.is_quadratic and problem.root is not None:  # a domain, and weights: see ``_own_rounding``
-        rounding += 8.0 * UNIT
-    size = math.sqrt(sums.square) * problem.norm
-    if not intercept:
-        return _Balance(np.ones(1), 0.0, sums.split[0].copy(), rounding * size)
-    above, below = sums.sizes.tolist()
-    if not (above > 0.0 and below > 0.0):
-        return None
-    scales, error = np.array([min(1.0, below / above), min(1.0, above / below)]), (2.0 * d + 8.0) * UNIT
-    return _Balance(scales, error, scales @ sums.split, (2.0 * rounding + error) * size)
-
-
-def _from_chords(gaps: Array, known: Array, balance: _Balance, scale: float) -> float:
-    """Return the samples' part of the gap, at the worse end of what the scales may be."""
-    order, total = np.argsort(1.0 - known), 0.0
-    for found, part in zip(gaps, (scale * balance.scales).tolist(), strict=True):
-        away = part * (balance.error + 4.0 * UNIT) if part < 1.0 else 0.0
-        ends = 1.0 - np.array([max(part - away, 0.0), min(part + away, 1.0)])
-        total += float(np.interp(ends, (1.0 - known)[order], found[order]).max())
-    return math.inf if math.isnan(total) else total
