@@ -12,8 +12,9 @@ point nearest to 0 from ``cost`` and ``prox``, whether Ψ_j falls for ever from 
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -47,8 +48,8 @@ def soft_threshold(v: float, threshold: float) -> float:
 def scale_between(u: float, low: float, high: float, size: float) -> float:
     """Return the largest s in [0, 1] for which s·u is certainly in [low, high]; 0 or −1 if there is none above 0.
 
-    ``size`` is the size of the numbers that the ends were computed from, 0 where the ends are exact: s·u keeps away
-    from the ends by some units in the last place of that.  A single point is exact; if it is not 0, no scale meets it.
+    s·u keeps away from the ends by some units in the last place of ``size``, that of the numbers they were computed
+    from (0 where they are exact).  A single point is exact; if it is not 0, no scale meets it.
     """
     edge = LAST_PLACES * size
     if low + edge <= u <= high - edge or low == u == high:
@@ -68,8 +69,7 @@ def scale_between(u: float, low: float, high: float, size: float) -> float:
 class Net:
     """l1·|x| + ½·l2·x² + linear·x for lower ≤ x ≤ upper, +inf outside.
 
-    In one dimension the minimiser over an interval is the free minimiser, moved to the nearest end: the prox and the
-    point where the conjugate's supremum is taken are those of the elastic net, clipped.
+    The minimiser over an interval is the free minimiser, moved to the nearest end: so prox and conjugate clip.
     """
 
     __slots__ = ()
@@ -200,11 +200,7 @@ class BoundedNet(Net):
         return not np.any(l1) and bool(np.all(np.isfinite(self.upper) | (np.asarray(l2) > 0.0)))
 
 
-class _Zero(NamedTuple):
-    linear: Any = 0.0
-
-
-class Zero(Net, _Zero):
+class Zero(Net, namedtuple("Zero", "linear", defaults=[0.0])):
     """No penalty: Ψ_j(x) = linear_j·x.
 
     Examples
@@ -220,13 +216,7 @@ class Zero(Net, _Zero):
         return 0.0, 0.0, at(self.linear, j)
 
 
-class _Strength(NamedTuple):
-    strength: Any
-    weights: Any = 1.0
-    linear: Any = 0.0
-
-
-class L1(Net, _Strength):
+class L1(Net, namedtuple("L1", "strength weights linear", defaults=[1.0, 0.0])):
     """``Ψ_j(x) = strength·weights_j·|x| + linear_j·x``.
 
     Examples
@@ -242,7 +232,7 @@ class L1(Net, _Strength):
         return at(self.strength, j) * at(self.weights, j), 0.0, at(self.linear, j)
 
 
-class L2(Net, _Strength):
+class L2(Net, namedtuple("L2", "strength weights linear", defaults=[1.0, 0.0])):
     """Ψ_j(x) = ½·strength·weights_j·x² + linear_j·x.
 
     Examples
@@ -258,14 +248,7 @@ class L2(Net, _Strength):
         return 0.0, at(self.strength, j) * at(self.weights, j), at(self.linear, j)
 
 
-class _L1L2(NamedTuple):
-    l1: Any
-    l2: Any
-    weights: Any = 1.0
-    linear: Any = 0.0
-
-
-class L1L2(Net, _L1L2):
+class L1L2(Net, namedtuple("L1L2", "l1 l2 weights linear", defaults=[1.0, 0.0])):
     """``Ψ_j(x) = weights_j·(l1·|x| + ½·l2·x²) + linear_j·x``.
 
     Examples
@@ -282,14 +265,7 @@ class L1L2(Net, _L1L2):
         return weight * at(self.l1, j), weight * at(self.l2, j), at(self.linear, j)
 
 
-class _Box(NamedTuple):
-    lower: Any = 0.0
-    upper: Any = math.inf
-    l2: Any = 0.0
-    linear: Any = 0.0
-
-
-class Box(BoundedNet, _Box):
+class Box(BoundedNet, namedtuple("Box", "lower upper l2 linear", defaults=[0.0, math.inf, 0.0, 0.0])):
     """The constraint lower_j ≤ x ≤ upper_j, plus ½·l2_j·x² + linear_j·x inside it.
 
     ``Box(0, inf)`` is non-negative least squares; with ``linear=lam`` it is the non-negative Lasso.
@@ -307,16 +283,10 @@ class Box(BoundedNet, _Box):
         return 0.0, at(self.l2, j), at(self.linear, j)
 
 
-class _BoundedL1L2(NamedTuple):
-    l1: Any
-    l2: Any = 0.0
-    lower: Any = -math.inf
-    upper: Any = math.inf
-    weights: Any = 1.0
-    linear: Any = 0.0
-
-
-class BoundedL1L2(BoundedNet, _BoundedL1L2):
+class BoundedL1L2(
+    BoundedNet,
+    namedtuple("BoundedL1L2", "l1 l2 lower upper weights linear", defaults=[0.0, -math.inf, math.inf, 1.0, 0.0]),
+):
     """``weights_j·(l1·|x| + ½·l2·x²) + linear_j·x`` inside ``lower_j ≤ x ≤ upper_j``, +inf outside.
 
     Examples
@@ -366,7 +336,8 @@ def as_penalty(penalty: Any, n: int) -> Any:
     check_methods(penalty, Penalty, "penalty")
     checked = penalty.check(n) if hasattr(penalty, "check") else penalty
     check_methods(checked, Penalty, f"what {type(penalty).__name__}.check(n) returns as penalty")
-    if is_ours(type(checked)):
+    kind: Any = type(checked)
+    if is_ours(kind):
         return checked
     try:  # compiled code does not check indices
         with suppress(ArithmeticError):  # zero may be outside the domain
@@ -405,16 +376,8 @@ def find_nearest(penalty: Any, steps: Array, x: Array) -> int:
     return -1
 
 
-def is_held(penalty: Any) -> bool:
-    """Return True if bounds or a square alone limit every coordinate, without a kink at zero, as in duals of SVMs."""
-    return bool(hasattr(penalty, "is_held") and penalty.is_held())
-
-
 def check_bounded(penalty: Any, norm: Array) -> None:
-    """Raise where the penalty of a zero column falls for ever; ``norm`` are the norms of all columns.
-
-    Other directions in which F falls for ever are found by the run: its status is "diverged".
-    """
+    """Raise where the penalty of a zero column falls for ever; other ways to −inf are found by the run ("diverged")."""
     j = -1 if norm.all() else int(find_falling(penalty, norm))
     if j >= 0:
         raise ValueError(

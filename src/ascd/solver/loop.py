@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
+from ascd._core.contracts import asked
 from ascd._core.timing import Stopwatch
 from ascd.problem.certificate import Products, certify
 from ascd.problem.groups import products
-from ascd.problem.penalties import is_held
 from ascd.results import Limits, Status, has_no_minimum
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
@@ -211,7 +211,7 @@ class Solver:
     def _begin(self, penalty: Any) -> Chooser:
         self.check.failures = 0
         # sweeps alone take long to separate many bounds
-        self.subproblem.needs_gram = self.subproblem.needs_gram or is_held(penalty)
+        self.subproblem.needs_gram = self.subproblem.needs_gram or asked(penalty, "is_held", False)
         if self.bounds.reads == 0 and self.state.is_fresh:
             self.bounds.read_all(self.state.raw_gradient)
         is_fast, takes_all = self.subproblem.remote is not None, self.smooth.takes_all()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.problem.penalties import is_held
+from ascd._core.contracts import asked
 from ascd.solver import tuning
 from ascd.solver.check import OptimalityCheck
 from ascd.solver.state import State
@@ -76,7 +76,7 @@ class Chooser:
     ) -> None:
         self.state, self.check, self.grows_fast = state, check, grows_fast
         self.count, self.passes = check.bounds.count, 3.0
-        self.is_dense = is_held(state.penalty) and state.n > max(500, min(state.d, largest_gram))
+        self.is_dense = asked(state.penalty, "is_held", False) and state.n > max(500, min(state.d, largest_gram))
         # fewer columns than this are one set
         self.always = state.n if takes_all else max(tuning.LARGEST_SET, state.matrix.at_once)
         self.size = min(max(self.count // 10, tuning.SMALLEST_SET), self.always)
