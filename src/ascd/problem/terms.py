@@ -6,8 +6,7 @@ For a dual point Θ = s·V with products U = AᵀV, the penalty's part of the ga
 
 a sum of terms that are not negative.  U_b is known to lie in a ball: ``estimate`` ± ``radius``.  Each term is convex in
 U_b, and so is the set of U_b that allow a scale s, so both are bounded by their values on the boundary of the ball.
-Blocks that surely stay at zero ("at rest": x_b = 0 and −U_b inside ∂Ψ_b(0) for all U_b in the ball) have terms of 0 at
-every scale; the sums run over the others.
+Blocks that surely stay at zero ("at rest": −U_b inside ∂Ψ_b(0) for all of the ball) have terms of 0 at every scale.
 
 Two adapters give both kinds of penalties the same methods: ``ByCoordinate`` for one output and blocks of one, several
 times as fast, and ``ByBlock``.  They take flat arrays and the position ``first`` at which a block begins in them.
@@ -67,19 +66,15 @@ class Terms:
 
     @cached_property
     def all(self) -> Array:
-        """The numbers of all blocks."""
         return np.arange(self.count)
 
     def cost(self, x: Array) -> float:
-        """Return Σ_b Ψ_b(x_b)."""
         return self.cost_on(self.all, x)
 
     def cost_on(self, blocks: Array, x: Array) -> float:
-        """Return the cost of some blocks, whose coefficients stand one after the other in x."""
         return float(cost_of(self.parts, blocks, x.ravel()))
 
     def violation_on(self, blocks: Array, x: Array, gradient: Array) -> float:
-        """Return the largest violation of some blocks, with their coefficients and gradient entries."""
         return float(largest_violation(self.parts, blocks, x.ravel(), gradient.ravel()))
 
     def screen(self, x: Array, estimate: Array, radius: Array) -> Array:
@@ -91,8 +86,8 @@ class Terms:
 
     def measure(self, x: Array, estimate: Array, radius: Array, listed: Array) -> Measured:
         """Return what the balls of the ``listed`` blocks say; their scores follow their balls."""
-        given = (self.parts, x.ravel(), estimate.ravel(), radius)
-        scale, violation, cost, infeasible = map(float, measure(*given, self.norm, listed, self.score))
+        found = measure(self.parts, x.ravel(), estimate.ravel(), radius, self.norm, listed, self.score)
+        scale, violation, cost, infeasible = map(float, found)
         return Measured(self.shrunk(scale), violation, cost, infeasible)
 
     def quick_gap(self, x: Array, estimate: Array, radius: Array, listed: Array, scale: float) -> tuple[float, bool]:
@@ -116,10 +111,7 @@ class Terms:
     def gap(
         self, x: Array, estimate: Array, radius: Array, listed: Array, fixed: Array, scale: float
     ) -> tuple[float, float]:
-        """Return the penalty's part of the gap and the size of its terms, for rounding errors.
-
-        Products of ``fixed`` blocks are exactly the estimate, whatever the scale.
-        """
+        """Return the penalty's part of the gap and the size of its terms; products of ``fixed`` are the estimate."""
         total, sizes = 0.0, 0.0
         for blocks, width, factor in ((listed, radius, scale), (fixed, np.zeros(self.count), 1.0)):
             if blocks.size:
@@ -128,17 +120,14 @@ class Terms:
         return total, sizes
 
     def required(self, x: Array, estimate: Array, radius: Array, is_tight: bool, before: Array) -> tuple[Array, Array]:
-        """Return the blocks whose products no scale makes feasible, and the products that are (k, T).
-
-        Coordinates of ``before`` remain among them: where they require nothing now, they keep their product.
-        """
+        """Return the blocks whose products no scale makes feasible, also ``before``, and their products (k, T)."""
         if not self.is_by_coordinate:
             return self.free, np.zeros((int(self.sizes[self.free].sum()) // self.outputs, self.outputs))
         required, products = np.empty(self.count), estimate.ravel()
         given = (self.parts.penalty, x.ravel(), products, radius, is_tight, required)
         share(costs.COORDINATE * self.count, self.count, required_products, *given)
         kept = before[np.isnan(required[before])]
-        required[kept] = products[kept]
+        required[kept] = products[kept]  # they require nothing now
         fixed = np.flatnonzero(~np.isnan(required))
         return fixed, required[fixed, None]
 
@@ -257,7 +246,7 @@ class ByCoordinate(NamedTuple):
 
     @helper
     def violation_at(self, x: Array, g: Array, first: int, b: int, radius: float) -> tuple[float, bool]:
-        """Return the signed violation of optimality, at most, and whether the coordinate is free to move."""
+        """Return the signed violation at most, and whether the coordinate is free to move."""
         low, high = self.penalty.subgradient(x[first], b)
         slack = violation_of(low, high, g[first])
         return slack + radius if slack > -math.inf else slack, low == high
@@ -274,7 +263,6 @@ class ByCoordinate(NamedTuple):
 
     @helper
     def scale_at(self, g: Array, first: int, b: int, radius: float) -> float:
-        """Return the largest s in [0, 1] with s·u in the domain of Ψ_b*, for u in g ± radius."""
         return min(self.penalty.dual_scale(-g[first] - radius, b), self.penalty.dual_scale(radius - g[first], b))
 
     @helper
@@ -313,7 +301,7 @@ def largest_term(penalty: Any, x: float, j: int, left: float, right: float) -> f
     """Return the largest term for u_j in [left, right] and within the rounding errors of Ψ_j*.
 
     Ψ_j*(−u) is a function of a difference, u less the end of a subdifferential: where that nearly vanishes, its last
-    digits are all there is.  Nothing lies beyond the end of the domain of Ψ_j*, if both ends are certainly inside.
+    digits are all there is.
     """
     if not (penalty.dual_scale(-left, j) >= 1.0 and penalty.dual_scale(-right, j) >= 1.0):
         return math.inf
@@ -339,9 +327,8 @@ def required_products(
 ) -> None:
     """Fill in the nearest feasible product where scaling cannot make u_j feasible; nan elsewhere.
 
-    Scaling fails where the domain of Ψ_j*(−u_j) ends at a point that s·u_j cannot reach.  Coordinates at such an end
-    belong to these too, because a dual point that fits the others would push them over it.  With ``is_tight`` no scale
-    below 1 is allowed, and all that would need one belong to these.
+    Coordinates at an end of the domain of Ψ_j* that s·u_j cannot reach belong to these, because a dual point that fits
+    the others would push them over it; with ``is_tight`` also those that need a scale below 1.
     """
     for number in range(start, stop):
         j = wide(number)
@@ -421,7 +408,6 @@ class ByBlock(NamedTuple):
 
     @helper
     def scale_at(self, g: Array, first: int, b: int, radius: float) -> float:
-        """Return the largest s in [0, 1] with Ψ_b*(−s·U_b) finite, for U_b within the radius of g_b."""
         return self.penalty.block_scale(self.room[: self.negate_at(g, first, b, 1.0)], radius, b)
 
     @helper
