@@ -3,9 +3,8 @@
 With one target, X is a vector x; with a penalty by coordinate, each block is one coefficient.  In general a block X_b
 is several rows of X (a group of columns) with all T outputs.  There is no 1/n anywhere.
 
-With V = ∇f(AX), of shape (d, T), the gradient of a block is A_bᵀV, and by Cauchy and Schwarz ‖A_bᵀE‖ ≤ ‖A_b‖·‖E‖ for
-every change E of V (Frobenius norms).  For one target and single coordinates, ∇_j = ⟨a_j, v⟩, and how fast it can
-change follows from 0 ≤ loss'' ≤ M: with the norms ‖a_j‖² = Σ_k s_k a_kj²,
+With V = ∇f(AX), of shape (d, T), the gradient of a block is A_bᵀV, and ‖A_bᵀE‖ ≤ ‖A_b‖·‖E‖ for every change E of V
+(Frobenius norms).  For one target and single coordinates 0 ≤ loss'' ≤ M implies, with ‖a_j‖² = Σ_k s_k a_kj²,
 
     |∂∇_j/∂x_i| ≤ M‖a_i‖‖a_j‖,       L_j = M‖a_j‖².
 
@@ -257,10 +256,7 @@ class Problem:
         """Return F(x) minus the best dual value found at x: an upper bound on F(x) − min F."""
         point, Z = self._predict(x)
         _, gradient, curvature, _ = self.loss.evaluate(Z, False)
-
-        def read(dual: Array) -> Array:
-            return products(self.design, self.groups.order, dual)
-
+        read = partial(products, self.design, self.groups.order)
         place = Point(point, np.zeros(self.n_outputs), Z, gradient, curvature, False)
         given = Products(read(gradient), np.zeros(self.groups.count), read)
         return certify(self, self.terms(), place, given).gap
@@ -332,9 +328,7 @@ def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any
     if isinstance(penalty, type):
         raise TypeError(f"penalty must be made with its parameters, as {penalty.__name__}(...); got the class itself")
     if isinstance(penalty, str):
-        raise TypeError(
-            f"penalty must be an object such as ascd.L1(1.0) or ascd.GroupL2(1.0, groups=5); got {penalty!r}"
-        )
+        raise TypeError(f"penalty must be an object such as ascd.L1(1.0) or ascd.GroupL2(1.0, 5); got {penalty!r}")
     if penalty is None and not (is_plain and groups is None):
         found = as_groups(groups, n)
         zero = np.zeros(found.count)

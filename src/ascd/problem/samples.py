@@ -25,6 +25,7 @@ from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix
 from ascd.matrix.columns import farthest
+from ascd.problem.arithmetic import norm
 from ascd.problem.dual import FittedDual, fit_to, unweighted
 from ascd.problem.losses import Sample, Stated, divergence, weighted_value
 from ascd.problem.tuning import BALANCED, DOMAIN_ROUNDING, MOST_NEWTON_STEPS, SAMPLES_A_PART, SMALL
@@ -34,11 +35,7 @@ T, LOW, HIGH, STRIDE, LAST_STEP = range(5)
 
 
 class Curvature(NamedTuple):
-    """Hessians of the samples, diag(h_k) − r_k r_kᵀ, with r = None where outputs are not coupled.
-
-    ``own`` is h and ``shared`` is r, both of shape (n_samples, n_outputs); ``most`` bounds the largest eigenvalue of
-    each sample.
-    """
+    """Hessians of the samples, diag(own) − r rᵀ with the rows r of ``shared``; ``most`` bounds their eigenvalues."""
 
     own: Array
     shared: Array | None
@@ -68,10 +65,7 @@ class Outputs:
         self.most = total_weight * self.bound
 
     def evaluate(self, Z: Array, intercept: bool, guess: float = 0.0) -> tuple[float, Array, Curvature, Array]:
-        """Return the value, the raw gradient (d, T), the curvature, and the best intercepts, which move Z in place.
-
-        The search for an intercept starts at ``guess``.
-        """
+        """Return the value, the raw gradient (d, T), the curvature, and the best intercepts, which move Z in place."""
         shift, most = np.zeros(self.n_outputs), None
         if intercept and self.n_outputs == 1:
             most = self.most
@@ -112,18 +106,6 @@ class Outputs:
         """Return the curvatures of one output, of shape (n_samples,)."""
         return np.ascontiguousarray(seen.curvature.own[:, t])
 
-    def _movable(self, point: Any) -> Array:
-        """Return the weights with which a dual point is moved, one a sample and output; 0 where it must not move."""
-        own: Array = point.curvature.own
-        if self.is_quadratic:
-            return own
-        gradient = point.raw_gradient.ravel()
-        per_sample = unweighted(gradient, self.sample.weight)
-        typical = math.sqrt(float(per_sample @ per_sample) / per_sample.size)
-        out = np.empty(own.size)
-        movable_curvatures(self.sample, self.loss, gradient, own.ravel(), typical, out)
-        return out.reshape(own.shape)
-
     def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> FittedDual | None:
         """Return what moves a dual point to the products (k, T) that ``columns`` require, and to sums of 0.
 
@@ -131,7 +113,11 @@ class Outputs:
         """
         if columns.size == 0 and not point.intercept:
             return FittedDual()
-        able, fits = self._movable(point), []
+        able, fits = point.curvature.own, list[Any]()
+        if not self.is_quadratic:
+            gradient, able = point.raw_gradient.ravel(), able.copy()
+            typical = norm(unweighted(gradient, self.sample.weight)) / math.sqrt(gradient.size)
+            keep_movable(self.sample, self.loss, gradient, typical, able.ravel())
         for t in range(self.n_outputs):
             if t == 0 or not self.is_quadratic:
                 own = np.ascontiguousarray(able[:, t])
@@ -236,7 +222,7 @@ def _balance(
 def balance(
     sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array
 ) -> float:
-    """``best_constant`` for callers that are not compiled, from the guess in ``search``."""
+    """Return ``best_constant`` from the guess in ``search``."""
     begin_search(search, search[T])
     return best_constant(sample, loss, predictor, gradient, curvature, most, search)
 
@@ -251,10 +237,7 @@ def begin_search(search: Array, guess: float) -> None:
 def best_constant(
     sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array
 ) -> float:
-    """Move all of z by the best constant; return the sum of losses there.
-
-    Gradients and curvatures are filled in, and the constant in ``search``.
-    """
+    """Move z by the best constant, filled in in ``search``; return the sum of losses there, gradients filled in."""
     reach, start, total, guess = 0.0, math.inf, math.inf, search[T]
     for k in range(predictor.size):
         reach = max(reach, abs(predictor[k]))
@@ -371,10 +354,10 @@ def tangent_curvatures(sample: Any, loss: Any, predictor: Array, gradient: Array
 
 
 @kernel
-def movable_curvatures(sample: Any, loss: Any, dual: Array, curvature: Array, typical: float, out: Array) -> None:
-    """Fill in ``movable_curvature`` of all samples."""
-    for k in range(out.size):
-        out[k] = movable_curvature(sample, loss, dual, curvature, typical, k)
+def keep_movable(sample: Any, loss: Any, dual: Array, typical: float, curvature: Array) -> None:
+    """Set the curvatures to 0 of samples whose θ_k is near the end of its domain."""
+    for k in range(curvature.size):
+        curvature[k] = movable_curvature(sample, loss, dual, curvature, typical, k)
 
 
 @helper

@@ -72,12 +72,12 @@ class Softmax:
             sums = gradient.sum(axis=0)
             if np.abs(sums).max() <= BALANCED * float(np.abs(gradient).sum()):
                 break
-            step, t = constant_step(self._total(curvature), sums), 1.0
-            there = self._evaluate(Z + step)
-            while not there[0] <= value + 1e-4 * t * float(sums @ step) + 1e-15 * value and t > 1e-6:
-                t *= 0.5
+            step = constant_step(self._total(curvature), sums)
+            for t in 0.5 ** np.arange(20):
                 there = self._evaluate(Z + t * step)
-            if not there[0] <= value * (1.0 + 1e-15) or t <= 1e-6:
+                if there[0] <= value + 1e-4 * t * float(sums @ step) + 1e-15 * value:
+                    break
+            else:
                 break
             is_small = np.abs(t * step).max() <= BALANCED * (1.0 + np.abs(Z).max())
             is_small = is_small or (t < 1.0 and there[0] >= value)  # rounding is all that is left
@@ -135,10 +135,7 @@ class SoftmaxDual(FittedDual):
 
 
 def constant_step(matrix: Array, gradient: Array) -> Array:
-    """Return Newton's step for the intercepts, of length 1000 at most: exp(−1000) is 0 already.
-
-    Where probabilities are 0 or 1 up to rounding, gradient, curvatures and their quotient are rounding errors.
-    """
+    """Return Newton's step for the intercepts, of length 1000 at most: exp(−1000) is 0, and the rest rounding."""
     step = -solve_singular(matrix, gradient[:, None])[:, 0]
     largest = float(np.abs(step).max())
     if not math.isfinite(largest):
@@ -149,8 +146,8 @@ def constant_step(matrix: Array, gradient: Array) -> Array:
 def solve_singular(matrix: Array, right: Array) -> Array:
     """Return the solutions that sum to 0, one a column of the right side; the vector of ones is in the null space.
 
-    The entry with the largest diagonal is 0 first, and the others are scaled to a diagonal of 1: classes may differ in
-    weight by many orders of magnitude.  A class that no sample belongs to, of next to no weight, is not scaled.
+    The entry with the largest diagonal is 0 first, and the others are scaled to a diagonal of 1 where there is one:
+    classes may differ in weight by many orders of magnitude.
     """
     if not (np.isfinite(matrix).all() and np.isfinite(right).all()):
         return np.full(right.shape, np.nan)
