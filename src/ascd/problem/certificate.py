@@ -54,10 +54,7 @@ class Point(NamedTuple):
 
 
 class Products(NamedTuple):
-    """AᵀV in the order of the blocks: within ``radius`` (one a block) of ``estimate`` (n, T), rounding not counted.
-
-    ``read`` returns AᵀΘ, of shape (n, T), for another dual point.
-    """
+    """AᵀV in the order of the blocks, within ``radius`` (one a block) of ``estimate`` (n, T); ``read`` returns AᵀΘ."""
 
     estimate: Array
     radius: Array
@@ -65,10 +62,7 @@ class Products(NamedTuple):
 
 
 class Certificate(NamedTuple):
-    """An upper bound on F − min F (inf where no dual point is known).
-
-    ``can_fit`` is False where unpenalised columns ask for a dual point that cannot be found: no x has a better proof.
-    """
+    """An upper bound on F − min F (or inf), and whether unpenalised columns have a dual point: else no x is proved."""
 
     gap: float
     can_fit: bool
@@ -165,10 +159,7 @@ def gap_at_gradient(
 def centre_dual(
     sample: Any, loss: Any, gradient: Array, curvature: Array, length: float, total: float, dual: Array, reach: Array
 ) -> bool:
-    """Fill in V − H·ΣV/ΣH, and how far each entry is at most from a dual point that sums to 0; False if ΣH is 0.
-
-    A sample whose entry is near the end of its domain does not move.
-    """
+    """Fill in V − H·ΣV/ΣH, and how far each entry is at most from a dual point that sums to 0; False if ΣH is 0."""
     d, sum_of_roots, excess = dual.size, 0.0, 0.0
     typical = length / math.sqrt(d)
     for k in range(d):
@@ -220,10 +211,7 @@ def finished(gap: float, size: float, rounding: float, distance: float, zeta: fl
 
 
 class _Near(NamedTuple):
-    """The dual points within ``reach`` of s·dual that give the fixed blocks the products they require.
-
-    Their other products differ from those of s·dual by ``spread``·‖A_b‖ at most.
-    """
+    """Dual points within ``reach`` of s·dual that fit; other products differ from its by ``spread``·‖A_b‖ at most."""
 
     dual: Array
     reach: Array
@@ -293,10 +281,7 @@ class _Proof:
         return finished(gap, size, self.rounding, self.length, self.zeta, self.most_curvature)
 
     def _excess(self, dual: Array) -> tuple[Array, Array]:
-        """Return by how much products of the dual point differ from those required, and the error of that.
-
-        One row a column to fit, and a last one for the sums where there is an intercept; one column an output.
-        """
+        """Return the products of the dual point less those required, for an intercept the sums last, and their errors."""
         rows, own = self.problem.groups.columns(self.fixed), self._own_rounding(dual)
         products, error = self._careful(rows, dual)
         excess, error = products - self.required, error + own * self.problem.norm[self.problem.groups.order[rows], None]
@@ -367,10 +352,7 @@ def scaled_gap(
     terms: Any, x: Array, estimate: Array, radius: Array, listed: Array, fixed: Array,
     samples: Callable[[float], float], share: float = 1.0,
 ) -> tuple[float, float, float]:  # fmt: skip
-    """Return the gap at the largest scale that fits, the size of the penalty's terms, and that scale.
-
-    ``samples`` returns the samples' part for a scale; scales are made smaller by the factor ``share``.
-    """
+    """Return the gap at ``share`` times the largest scale that fits, the size of the penalty's terms, and the scale."""
     for margin in MARGINS:
         scale = share * terms.scale(estimate, radius, listed, margin)
         if not scale > 0.0:
@@ -408,10 +390,9 @@ def certify_from_sums(
     """Return an upper bound on F − min F from sums over the samples; inf where there is none.
 
     The dual point is Θ = s·V.  With an intercept Θ must sum to zero: then the positive entries and the others have
-    scales of their own, s·r₊ and s·r₋, of which one is s, so that both sides weigh the same.  All losses used here
-    allow every scale up to 1, and in exact arithmetic there is such an r; it differs from the computed one by a
-    relative error ε of sums.  The samples' part of the gap is convex in the scale: known at some ``scales``, it lies
-    below the chords between them.  Penalties that require exact products get no certificate here.
+    scales of their own, s·r₊ and s·r₋, of which one is s.  In exact arithmetic there is such an r; it differs from the
+    computed one by a relative error of sums.  The samples' part of the gap is convex in the scale: known at some
+    ``scales``, it lies below the chords between them.  Penalties that require exact products get no certificate here.
     """
     length, parts, error = math.sqrt(sums.square), np.ones(1), 0.0
     rounding = (problem.n_samples + 8.0) * UNIT

@@ -2,21 +2,15 @@
 
 Lengths are in the norm ‖θ‖² = Σ_k θ_k²/s_k, which is dual to that of the columns; samples without weight do not count.
 
-Where Ψ_j* is finite at one point alone (a column without penalty, and the intercept with its column of ones), or x_j
-is at an end of its domain (an active coordinate bounded by 0 from one side), the dual point must satisfy
-⟨a_j, θ⟩ = r_j.  No vector of float64 numbers does so exactly; but near one that nearly does there is one that does.
-With J these columns, H the loss's curvatures and the excess ρ_j = ⟨a_j, θ⟩ − r_j,
+Where Ψ_j* is finite at one point alone (a column without penalty, the intercept), or x_j is at an end of its domain,
+the dual point must satisfy ⟨a_j, θ⟩ = r_j.  With J these columns, H the loss's curvatures, ρ_j = ⟨a_j, θ⟩ − r_j
+and B = H^½ (A_J, 1), the point
 
-    θ' = θ − H^½·B(BᵀB)⁻¹ρ,         B = H^½ (A_J, 1),
+    θ' = θ − H^½·B(BᵀB)⁻¹ρ,         |θ'_k − θ_k|  ≤  √H_k · min(‖ρ‖/σ, ‖B_k‖·‖ρ‖/σ²),
 
-fits exactly: the raw gradient moves as a change of the coordinates in J would move it.  In floating point this is a
-better dual point (``moved``).  In exact arithmetic it exists, no farther away than, with σ the smallest singular value
-of B,
-
-    |θ'_k − θ_k|  ≤  √H_k · min(‖ρ‖/σ, ‖B_k‖·‖ρ‖/σ²)            (``reach``),
-
-so what holds for all dual points within that distance is proved.  Columns are first scaled to length 1.  Where they
-depend on each other there is no fit, and no proof.
+fits exactly, σ the smallest singular value of B.  In floating point θ' is a better dual point (``moved``); in exact
+arithmetic it exists within that distance (``reach``), and what holds for all dual points there is proved.  Columns are
+first scaled to length 1.  Where they depend on each other there is no fit, and no proof.
 """
 
 from __future__ import annotations
@@ -95,10 +89,7 @@ class FittedDual:
 
 
 class DualFit:
-    """The columns in J (the column of ones last, if there is an intercept), ready to fit dual points to them.
-
-    ``used`` are the positions in J of the columns that are fitted; the others have no entry.
-    """
+    """The columns in J, that of ones last, with the positions in J of those used to fit dual points."""
 
     def __init__(self, block: Array, root: Array, used: Array) -> None:
         unit, size = to_length_one(block[:, used] * root[:, None])
@@ -115,10 +106,7 @@ class DualFit:
         return dual - self.root * moved
 
     def reach(self, excess: Array) -> tuple[Array, ...]:
-        """Return how far a dual point that fits exactly can be where products are off by ``excess``.
-
-        First sample by sample; then as a vector whose length bounds that of the difference, too.
-        """
+        """Return how far each θ'_k can be, and a vector whose length bounds that of the difference, too."""
         if self.used.size == 0:
             return (np.zeros(self.root.size),)
         length = SAFETY * float(np.linalg.norm(excess[self.used] / self.size))
@@ -143,10 +131,7 @@ class InterceptFit:
 def fit_to(
     design: Matrix, columns: Array, intercept: bool, curvature: Array, weight: Any, required: Array
 ) -> DualFit | InterceptFit | None:
-    """Return a fit for these columns; None where they are too many, or depend on each other and that is not certain.
-
-    Samples count that have a positive ``weight``; ``required`` are the products of the columns.
-    """
+    """Return a fit for these columns; None where they are too many, or depend on each other and that is not certain."""
     if intercept and columns.size == 0:
         with np.errstate(over="ignore"):
             total = float(curvature.sum())
@@ -214,10 +199,7 @@ def _in_units(block: Array) -> Array:
 
 
 def _is_combination(block: Array, column: Array, coefficients: Array) -> bool:
-    """Return whether a column is one of the others, its negative, or a combination of integers with rational factors.
-
-    Factors are looked for among fractions with small denominators near the computed ones, then checked exactly.
-    """
+    """Return whether a column is ± one of the others or, checked exactly, a rational combination of integers."""
     for denominator in range(1, 12 + 1):
         factors = np.round(denominator * coefficients)
         if np.abs(factors - denominator * coefficients).max(initial=0.0) <= 1e-6:

@@ -2,17 +2,12 @@
 
     loss(y, z) = log Σ_t exp(z_t) − z_y,     p = softmax(z),     raw gradient p − e_y,     Hessian diag(p) − ppᵀ.
 
-**Certificate.**  A dual point is θ_k = s_k(q_k − e_y) with q_k in the simplex, and its loss terms are the
-Kullback–Leibler divergences of q_k from p_k.  With an intercept Σ_k θ_k = 0 must hold.  The raw gradient V, whose
-entries have small relative errors, misses it by ρ.  With M = Σ_k s_k(diag(p_k) − p_kp_kᵀ) and Ma = −ρ (one entry of a
-is 0),
-
-    q_k = p_k∘(1 + a − ⟨p_k, a⟩)
-
-meets it, and |θ_kt − V_kt| ≤ η·|V_kt| with η = 2·max|a|, to which the relative errors of V are added.  M without a row
-and column has an inverse without negative entries, so that |a| ≤ M⁻¹|ρ| is known well, however small a class's part of
-M is.  Scaled by s, q = (1 − s)e_y + s·q_k differs from q̂ = (1 − s)e_y + s·p_k by δ with |δ_t| ≤ η·s·min(p_t, 1 − p_t)
-and Σ_t δ_t = 0.  With log(1 + t) ≤ t,
+**Certificate.**  A dual point is θ_k = s_k(q_k − e_y) with q_k in the simplex, its loss terms are the Kullback–Leibler
+divergences of q_k from p_k.  With an intercept Σ_k θ_k = 0 must hold, which the raw gradient V misses by ρ.  With
+M = Σ_k s_k(diag(p_k) − p_kp_kᵀ) and Ma = −ρ (one entry of a is 0), q_k = p_k∘(1 + a − ⟨p_k, a⟩) meets it, and
+|θ_kt − V_kt| ≤ η·|V_kt| with η = 2·max|a|, to which the relative errors of V are added.  M without a row and column has
+an inverse without negative entries, so that |a| ≤ M⁻¹|ρ| is known well.  Scaled by s, q = (1 − s)e_y + s·q_k differs
+from q̂ = (1 − s)e_y + s·p_k by δ with |δ_t| ≤ η·s·min(p_t, 1 − p_t) and Σ_t δ_t = 0.  With log(1 + t) ≤ t,
 
     KL(q ‖ p) ≤ KL(q̂ ‖ p) + Σ_t δ_t·log(q̂_t/p_t) + Σ_t δ_t²/q̂_t,     and with o = 1 − p_y
     KL(q̂ ‖ p) = s·o·log s + (p_y + (1 − s)o)·log((p_y + (1 − s)o)/p_y).
