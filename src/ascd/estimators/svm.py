@@ -39,7 +39,7 @@ from ascd.estimators._solving import (
     state_problem,
 )
 from ascd.problem.problem import Problem
-from ascd.problem.tuning import BEYOND_BOUNDS, FAR, SMALLEST_SQUARE
+from ascd.problem.tuning import SMALLEST_SQUARE
 from ascd.results import Solution, Status
 from ascd.solver import tuning
 from ascd.solver.svm import BoxDescent, Clipped, is_box_problem, primal_value, signed_box
@@ -176,7 +176,7 @@ class LinearSVC(LinearClassifier):
         n_samples, is_dual, C = machines.X.shape[0], machines.is_dual, machines.C
         totals = [float(n_samples if one is None else one.sum()) for one in machines.weights]
         largest = sys.float_info.max
-        least, most = (0.0, BEYOND_BOUNDS) if self.loss == "hinge" else (SMALLEST_SQUARE, FAR if is_dual else largest)
+        least, most = (0.0, 1e250) if self.loss == "hinge" else (SMALLEST_SQUARE, 1e100 if is_dual else largest)
         if C * min(totals) < least or C * max(totals) > 0.5 * most:
             raise ValueError(
                 f"C times the sum of sample_weight must be between {least:g} and {0.5 * most:g}, for float64; "

@@ -37,9 +37,6 @@ from ascd.problem.samples import movable_curvature, sample_gap
 from ascd.problem.terms import NO_INDICES, is_required
 from ascd.problem.tuning import MARGINS, RELATIVE, SAFETY, SAMPLES_A_PART, WORTHWHILE
 
-#: The first share by which the scale of a dual point is made smaller.
-MARGIN = MARGINS[0]
-
 
 class Point(NamedTuple):
     """A point with what follows from it: x (n, T) in the order of the blocks, constants (T,), predictor Z (d, T),
@@ -143,7 +140,7 @@ def gap_at_gradient(
     zeta = (moved + 3.0) * UNIT * (size_of_x + abs(constant) * math.sqrt(total)) if moved > 0 else 0.0
     if not scale > 0.0:
         return math.inf
-    scale = scale * (1.0 - MARGIN) if scale < 1.0 else scale
+    scale = scale * (1.0 - MARGINS[0]) if scale < 1.0 else scale
     gap, size = 0.0, 0.0
     for i in range(count):
         j = wide(listed[i])
@@ -281,7 +278,7 @@ class _Proof:
         return finished(gap, size, self.rounding, self.length, self.zeta, self.most_curvature)
 
     def _excess(self, dual: Array) -> tuple[Array, Array]:
-        """Return the products of the dual point less those required, for an intercept the sums last, and their errors."""
+        """Return the products of the dual point less those required, an intercept's sums last, and their errors."""
         rows, own = self.problem.groups.columns(self.fixed), self._own_rounding(dual)
         products, error = self._careful(rows, dual)
         excess, error = products - self.required, error + own * self.problem.norm[self.problem.groups.order[rows], None]
@@ -407,7 +404,6 @@ def certify_from_sums(
             2.0 * (problem.n_samples + 4.0) * UNIT,
         )
         rounding = 2.0 * rounding + error
-    estimate, radius = (parts @ sums.split)[:, None], rounding * length * problem.norm
 
     def samples(scale: float) -> float:
         """The samples' part of the gap, at the worse end of what the scales may be."""
@@ -419,6 +415,7 @@ def certify_from_sums(
         return math.inf if math.isnan(total) else total
 
     with np.errstate(all="ignore"):
+        estimate, radius = (parts @ sums.split)[:, None], rounding * length * problem.norm
         if not (math.isfinite(sums.square) and np.isfinite(estimate).all()):
             return math.inf
         if terms.required(x, estimate, radius, False, NO_INDICES)[0].size:

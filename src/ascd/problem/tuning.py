@@ -41,13 +41,6 @@ SMALLEST_SINGULAR = 1e-10
 #: Sums of curvatures of a class below this share of the largest are not divided by: products would underflow.
 SMALLEST_SHARE = 1e-280
 
-# ---- where a penalty is evaluated to see whether it falls for ever (squares there are finite)
-
-#: A coordinate that is far from all data.
-FAR = 1e100
-#: A coordinate led to 1e300 that stays below this has a bound.
-BEYOND_BOUNDS = 1e250
-
 # ---- work
 
 #: Products are computed with compensated sums where that can lower the gap to this share, or to what is asked for.
