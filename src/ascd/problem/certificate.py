@@ -399,10 +399,8 @@ def certify_from_sums(
         above, below = sums.sizes.tolist()
         if not (above > 0.0 and below > 0.0):
             return math.inf
-        parts, error = (
-            np.array([min(1.0, below / above), min(1.0, above / below)]),
-            2.0 * (problem.n_samples + 4.0) * UNIT,
-        )
+        parts = np.array([min(1.0, below / above), min(1.0, above / below)])
+        error = (2.0 * problem.n_samples + 8.0) * UNIT
         rounding = 2.0 * rounding + error
 
     def samples(scale: float) -> float:
