@@ -37,6 +37,7 @@ from ascd.solver.newton import (
     newton_direction,
     pieces_of,
     try_lengths,
+    wide_newton,
 )  # fmt: skip
 from ascd.solver.sweeps import (
     column_curvatures,
@@ -478,7 +479,9 @@ class BlockColumnModel(BlockModel):
             block, weight, some = self.block[:, rows], self.curvature.most, found.of_rows(rows)
             if self.curvature.shared is None:  # outputs share their curvatures
                 block = block - (weight @ block) / weight.sum() if self.intercept else block
-                step = gram_newton(block.T @ (weight[:, None] * block), some, right[rows])
+                is_wide = rows.size > d and right.shape[1] == 1
+                step = wide_newton(block, weight, some, right[rows]) if is_wide else None
+                step = step if step is not None else gram_newton(block.T @ (weight[:, None] * block), some, right[rows])
             else:
                 step = coupled_newton(block, self.curvature, some, right[rows], self.intercept)
             if step is not None:
