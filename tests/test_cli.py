@@ -19,8 +19,10 @@ from command_line import run  # noqa: E402
 
 from ascd import estimators  # noqa: E402
 from ascd.cli import ERROR, USAGE, main  # noqa: E402
-from ascd.cli.app import COMMANDS  # noqa: E402
+from ascd.cli.app import app  # noqa: E402
 from ascd.cli.fit import MODELS, make_estimator  # noqa: E402
+
+COMMANDS = list(app.commands)
 
 
 @pytest.fixture(scope="module")

@@ -84,11 +84,8 @@ def _end_process(code: int) -> NoReturn:
 
 
 def _write_any_letter() -> None:
-    """Write letters that an output's encoding lacks, such as that of old Windows, as escapes: ≤ as \\u2264.
-
-    Where standard error is closed, what is meant for it goes nowhere: ``print`` would take standard output instead.
-    """
-    if sys.stderr is None:
+    """Write letters that an output's encoding lacks, such as that of old Windows, as escapes: ≤ as \\u2264."""
+    if sys.stderr is None:  # closed: print would take standard output instead
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  for as long as the process lives
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -103,9 +100,9 @@ def _run(arguments: Sequence[str] | None, seen: list[int]) -> int:
         print(f"ascd: the command line needs {error.name}: pip install ascd[cli]", file=sys.stderr)
         return ERROR
     from ascd.cli.app import app
-    from ascd.cli.console import Output, one_line, print_usage
+    from ascd.cli.console import one_line, print_usage
 
-    settings = Output()
+    settings: dict[str, bool] = {}
     try:
         code = app.main(args=arguments, prog_name="ascd", standalone_mode=False, obj=settings)
         return code if isinstance(code, int) else 0
@@ -123,7 +120,7 @@ def _run(arguments: Sequence[str] | None, seen: list[int]) -> int:
     except Exception as error:
         if seen:  # what was interrupted failed in its own way
             raise KeyboardInterrupt from None
-        if settings.debug:
+        if settings.get("debug"):
             raise
         message = one_line(str(error)) or type(error).__name__
         print(f"ascd: error: {message}  (--debug shows where)", file=sys.stderr)

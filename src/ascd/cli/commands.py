@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ascd.cli import options
-from ascd.cli.console import advancing, answer, common, output, say, show_table, working
+from ascd.cli.console import advancing, answer, common, is_for_machines, say, show_table, working
 from ascd.io.tables import counted
 
 #: Packages that ``ascd info`` lists besides the required ones.
@@ -108,7 +108,9 @@ def reproduce(
         raise FileNotFoundError(f"no such file: {results}; run without --only-publish first")
     options.check_folder(out)
     if not only_publish:
-        log = None if output().json else lambda line: click.echo(line, err=True)  # standard output is for the result
+        log = (
+            None if is_for_machines() else lambda line: click.echo(line, err=True)
+        )  # standard output is for the result
         try:
             results = run(figures, scale, folder, data, jobs, log)
         except KeyboardInterrupt:
@@ -138,15 +140,11 @@ def facts() -> dict[str, Any]:
     files = [path for folder in folders for path in Path(folder).glob("*.nb[ic]")]
     there = {found.metadata["Name"] for found in metadata.distributions()}
     pools = {f"{pool['user_api']} ({pool['internal_api']})": pool["num_threads"] for pool in threadpool_info()}
+    size = round(sum(file.stat().st_size for file in files) / 2**20, 1)
     return {
         "versions": versions(),
-        "optional": {name: metadata.version(name) if name in there else "not installed" for name in OPTIONAL},
-        "cache": {
-            "kept": "on disk" if folders else "not on disk",
-            "folder": os.path.commonpath(folders) if folders else None,
-            "files": len(files),
-            "megabytes": round(sum(file.stat().st_size for file in files) / 2**20, 1),
-        },
+        "optional": {name: metadata.version(name) for name in OPTIONAL if name in there},
+        "cache": {"folder": os.path.commonpath(folders) if folders else "none", "files": len(files), "megabytes": size},
         "threads": {"processors": os.cpu_count(), **pools},
     }
 

@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
 from typing import Any
 
 import click
@@ -18,27 +17,23 @@ from ascd.io.writing import json_ready
 LONG = re.compile(r"(\S{60})\S{140,}")
 
 
-class Output:
-    """How the running command prints: with tracebacks, as JSON."""
-
-    debug = json = False
-
-
-def _set(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    setattr(context.ensure_object(Output), str(parameter.name), value)
-
-
 def common(command: Any) -> Any:
-    """Add the options that every command has."""
-    flag = partial(click.option, is_flag=True, expose_value=False, callback=_set)
-    debug = flag("--debug", help="Show the traceback of an error.")
-    machine = flag("--json", help="Print one JSON object instead of text.")
-    return debug(machine(command))
+    """Add the options that every command has; they are kept in the context's object."""
+
+    def flag(name: str, help: str) -> Any:
+        return click.option(f"--{name}", is_flag=True, expose_value=False, help=help, callback=_keep)
+
+    command = flag("json", "Print one JSON object instead of text.")(command)
+    return flag("debug", "Show the traceback of an error.")(command)
 
 
-def output() -> Output:
-    """Return the settings of the running command."""
-    return click.get_current_context().ensure_object(Output)
+def _keep(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    context.ensure_object(dict)[parameter.name] = value
+
+
+def is_for_machines() -> bool:
+    """Return True where the running command prints JSON."""
+    return bool(click.get_current_context().ensure_object(dict).get("json"))
 
 
 def readable(text: str) -> str:
@@ -61,13 +56,13 @@ def one_line(text: str) -> str:
 
 def say(text: str = "") -> None:
     """Print a line for people."""
-    if not output().json:
+    if not is_for_machines():
         click.echo(readable(text))
 
 
 def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
     """Print a table for people; the first column is text, the others numbers."""
-    if output().json:
+    if is_for_machines():
         return
     from rich.console import Console
     from rich.table import Table
@@ -83,7 +78,7 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str = 
 
 def answer(result: dict[str, Any]) -> None:
     """Print the result for machines."""
-    if output().json:
+    if is_for_machines():
         click.echo(json.dumps(json_ready(result), indent=2))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import reduce, wraps
 from os.path import realpath
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,26 +32,19 @@ FILE = (
     click.option("--na", multiple=True, help="A text that stands for a missing value; repeat for several."),
 )
 MEMORY = click.option(
-    "--memory", help="Read DATA chunk by chunk, with so much memory (2GB): Parquet, or from ascd convert."
+    "--memory", help="Read DATA (Parquet, or from ascd convert) in chunks, with so much memory (2GB)."
 )
 TARGET = click.option("--target", help="The target's column of a table.  [target, y or label, else the last]")
 WITHOUT = click.option("--without", multiple=True, help="A column to leave out; repeat for several.")
 DROP = click.option("--drop", is_flag=True, help="Leave out rows in which a value is missing.")
-IMPUTE = click.option(
-    "--impute",
-    type=click.Choice(tables.FILLS),
-    help="Fill missing numbers with this, missing words with the most frequent.",
+FILLED = "Fill missing numbers with this, missing words with the most frequent."
+WORDS = "A text column becomes 0/1 columns if it has at most so many different values."
+COLUMNS = (
+    WITHOUT,
+    DROP,
+    click.option("--impute", type=click.Choice(tables.FILLS), help=FILLED),
+    click.option("--levels", type=click.IntRange(1), default=20, show_default=True, help=WORDS),
 )
-LEVELS = click.option(
-    "--levels",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    help="A text column becomes 0/1 columns if it has at most so many different values.",
-)
-COLUMNS = (WITHOUT, DROP, IMPUTE, LEVELS)
-
-
 COMPLETE = "--drop leaves out its rows, --without its column, --impute mean fills it"
 
 
@@ -61,9 +54,9 @@ class DataOptions(NamedTuple):
     data: Path
     target: str | None
     format: str | None
-    dialect: reading.Dialect
-    choices: tables.Choices
     memory: str | None
+    dialect: reading.Dialect = reading.DETECT
+    choices: tables.Choices = reading.AS_IT_IS
 
     @property
     def stays_on_disk(self) -> bool:
@@ -91,21 +84,19 @@ def data_options(*options: Decorator) -> Decorator:
     def decorate(command: Any) -> Any:
         @wraps(command)
         def bundled(**given: Any) -> Any:
-            def taken(kind: Any) -> Any:
-                found = {name: given.pop(name) for name in kind._fields if name in given}
-                return kind(**{name: value for name, value in found.items() if value is not None})
-
-            dialect, choices = taken(reading.Dialect), taken(tables.Choices)
+            source = DataOptions(**{name: given.pop(name, None) for name in ("data", "target", "format", "memory")})
+            dialect, choices = (_taken(kind, given) for kind in (reading.Dialect, tables.Choices))
             dialect = dialect._replace(sep=SEPARATORS.get(dialect.sep, dialect.sep))
-            file = given.pop("data"), given.pop("target"), given.pop("format")
-            return command(source=DataOptions(*file, dialect, choices, given.pop("memory", None)), **given)
+            return command(source=source._replace(dialect=dialect, choices=choices), **given)
 
-        made: Any = bundled
-        for one in reversed(options):
-            made = one(made)
-        return made
+        return reduce(lambda made, option: option(made), reversed(options), bundled)
 
     return decorate
+
+
+def _taken(kind: Any, given: dict[str, Any]) -> Any:
+    found = {name: given.pop(name, None) for name in kind._fields}
+    return kind(**{name: value for name, value in found.items() if value is not None})
 
 
 def read_data(source: DataOptions) -> tables.LabeledData:

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from ascd.cli import options
-from ascd.cli.console import answer, common, one_line, output, say
+from ascd.cli.console import answer, common, is_for_machines, one_line, say
 from ascd.cli.fit import score_text
 from ascd.io.models import UNFILLED, Model, load
 from ascd.io.reading import column_name, read_table
@@ -40,7 +40,7 @@ def predict(model_file: Path, source: options.DataOptions, probabilities: bool, 
     data = _data_for(model, source)
     predicted = model.predict_proba(data) if probabilities else model.predict(data)
     score = None if data.y is None else score_of(model, model.predict(data), np.asarray(data.y))
-    if score is not None and not output().json:
+    if score is not None and not is_for_machines():
         click.echo(f"{score[0]} {score_text(score[1])}", err=True)
     head = [f"P({label})" for label in model.classes] if probabilities else ["prediction"]
     is_class = model.classes.size and not probabilities
@@ -49,7 +49,7 @@ def predict(model_file: Path, source: options.DataOptions, probabilities: bool, 
     text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
     if out is not None:
         say(f"wrote {write_text(out, text)}")
-    elif not output().json:
+    elif not is_for_machines():
         click.echo(text, nl=False)
     scored = None if score is None else dict([score])
     answer({"predictions": predicted, "score": scored, "file": out, "reading": data.notes})

@@ -12,20 +12,6 @@ from ascd.io.tables import Choices, LabeledData, Recipe
 from ascd.io.writing import whole_file, whole_folder, write_text
 
 __all__ = [
-    "FORMATS",
-    "Choices",
-    "Dialect",
-    "LabeledData",
-    "Model",
-    "OnDisk",
-    "Recipe",
-    "convert",
-    "guess_format",
-    "load",
-    "open_data",
-    "read_table",
-    "save",
-    "whole_file",
-    "whole_folder",
-    "write_text",
-]
+    "FORMATS", "Choices", "Dialect", "LabeledData", "Model", "OnDisk", "Recipe", "convert", "guess_format", "load",
+    "open_data", "read_table", "save", "whole_file", "whole_folder", "write_text",
+]  # fmt: skip

@@ -12,7 +12,7 @@ import io
 import json
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,16 +23,6 @@ from ascd.io.writing import DRAFT, whole_file
 #: Share of the memory that a portion takes.
 PORTION = 1.0 / 16.0
 WAY = "--drop leaves out such rows"
-
-
-class Plan(NamedTuple):
-    """What to write and how: arguments of ``convert``."""
-
-    source: Path
-    target: str | None
-    without: tuple[str, ...]
-    memory: float
-    drop: bool
 
 
 def convert(
@@ -69,12 +59,12 @@ def convert(
         raise reading.absent(source)
     kind = format or reading.guess_format(source)
     check_conversion(source, kind, out, force)
-    plan = Plan(source, target, tuple(without), opening.as_bytes(memory), drop)
+    size = int(PORTION * opening.as_bytes(memory))
     try:
         if kind == "libsvm":
-            _write_folder(plan, out)
+            _write_folder(source, out, size, drop)
         else:
-            _write_parquet(plan, out, dialect)
+            _write_parquet(source, out, target, tuple(without), size, dialect, drop)
     except OSError as error:
         if error.filename == str(source):
             raise
@@ -98,19 +88,21 @@ def check_conversion(source: Path, kind: str, out: Path, force: bool) -> None:
         raise FileExistsError(f"{out} is nothing that `ascd convert` wrote; name another place")
 
 
-def _write_parquet(plan: Plan, out: Path, given: reading.Dialect) -> None:
+def _write_parquet(
+    path: Path, out: Path, target: str | None, without: tuple[str, ...], size: int, given: reading.Dialect, drop: bool
+) -> None:
     """Write the portions of a CSV file as row groups of a Parquet file."""
     try:
         import pyarrow
         from pyarrow.parquet import ParquetWriter
     except ImportError as error:
         raise ImportError("converting CSV files needs pyarrow: pip install ascd[parquet]") from error
-    path, written = plan.source, reading.detect(plan.source, given)
+    written = reading.detect(path, given)
     dialect, decimal = written[0], written[0].decimal or "."
     columns = [str(name) for name in reading.read_csv(path, *written, nrows=0).columns]
-    tables.check_names(plan.without, "column", columns)
-    names = [name for name in columns if name not in plan.without and not tables.is_nameless(name)]
-    target = tables.find_target(names, reading.column_name(plan.target, dialect.header))
+    tables.check_names(without, "column", columns)
+    names = [name for name in columns if name not in without and not tables.is_nameless(name)]
+    target = tables.find_target(names, reading.column_name(target, dialect.header))
     features = [name for name in names if name != target]
     y = tables.target_values(reading.read_csv(path, *written, usecols=[target])[target], decimal=decimal)
     has_words = y.dtype.kind == "O"
@@ -119,7 +111,7 @@ def _write_parquet(plan: Plan, out: Path, given: reading.Dialect) -> None:
     recipe = tables.Recipe(levels={target: []} if has_words else {}, features=features)
     fields = [*((name, pyarrow.float64()) for name in features), (target, kind)]
     schema, count, start = pyarrow.schema(fields, metadata={opening.TARGET_KEY: target.encode()}), 0, 0
-    rows = max(1, int(PORTION * plan.memory / (8.0 * len(columns))))
+    rows = max(1, size // (8 * len(columns)))
     with (
         whole_file(out) as draft,
         ParquetWriter(draft, schema, compression="NONE", use_dictionary=False) as writer,
@@ -130,7 +122,7 @@ def _write_parquet(plan: Plan, out: Path, given: reading.Dialect) -> None:
             where = path.name if not start else f"{path.name}, rows from {start + 1:,} on"
             start += len(frame)
             data = tables.label(frame.reset_index(drop=True), where, target, reading.AS_IT_IS, recipe, decimal)
-            if not plan.drop:
+            if not drop:
                 tables.check_complete(data, where, WAY)
                 tables.check_target(data, where, WAY)
             kept = tables.has_target(data.y) & ~data.missing().any(axis=1)
@@ -141,27 +133,31 @@ def _write_parquet(plan: Plan, out: Path, given: reading.Dialect) -> None:
             raise ValueError(f"--drop would leave out all rows of {path}")
 
 
-def _write_folder(plan: Plan, folder: Path) -> None:
+def _write_folder(path: Path, folder: Path, size: int, drop: bool) -> None:
     """Write a LIBSVM file as row groups; the folder replaces an earlier one when all is written."""
     with tempfile.TemporaryDirectory(prefix=DRAFT, dir=folder.absolute().parent) as name:
         made = Path(name) / "new"
         made.mkdir()
-        index = {"version": opening.VERSION, **_write_groups(plan, made)}
+        index = {"version": opening.VERSION, **_write_groups(path, made, size, drop)}
         (made / opening.INDEX).write_text(json.dumps(index), encoding="utf-8")
         if folder.exists():
             folder.rename(Path(name) / "old")
         made.rename(folder)
 
 
-def _write_groups(plan: Plan, folder: Path) -> dict[str, Any]:
+def _write_groups(path: Path, folder: Path, size: int, drop: bool) -> dict[str, Any]:
     """Write the groups; return what the index says of them."""
     offsets: list[Array] = []
     ends, start = [0], 0
-    with reading.unpacked(plan.source) as file:
-        while lines := file.readlines(int(PORTION * plan.memory)):
-            X, y = reading.parse_libsvm(io.BytesIO(b"".join(lines)), plan.source, plan.memory)
-            start += len(y)
-            X, y = _finite_rows(X, y, plan, start - len(y))
+    with reading.unpacked(path) as file:
+        while lines := file.readlines(size):
+            X, y = reading.parse_libsvm(io.BytesIO(b"".join(lines)), path, size / PORTION)
+            bad = np.unique(np.concatenate([X.tocoo().row[~np.isfinite(X.data)], np.flatnonzero(~np.isfinite(y))]))
+            if bad.size and not drop:
+                row = start + bad[0] + 1
+                raise ValueError(f"{path.name}: row {row} has a value or a label that is not finite: {WAY}")
+            start, kept = start + len(y), np.setdiff1d(np.arange(len(y)), bad)
+            X, y = X[kept], y[kept]
             if not len(y):  # comments
                 continue
             columns = X.tocsc()
@@ -172,20 +168,10 @@ def _write_groups(plan: Plan, folder: Path) -> dict[str, Any]:
             offsets.append(columns.indptr)
             ends.append(ends[-1] + len(y))
     if not any(one[-1] for one in offsets):
-        raise ValueError(f"{plan.source} has {'rows and no features' if offsets else 'no rows'}")
+        raise ValueError(f"{path} has {'rows and no features' if offsets else 'no rows'}")
     first = int(all(one[min(1, one.size - 1)] == 0 for one in offsets))  # no index 0 anywhere: they begin at 1
     n = max(one.size - 1 for one in offsets)
     for number, one in enumerate(offsets):  # later groups may have more columns
         padded = np.concatenate([one, np.full(n + 1 - one.size, one[-1])]).astype(np.int64)
         np.save(folder / f"{opening.group_name(number)}.indptr.npy", padded[first:])
     return {"ends": ends, "first": first}
-
-
-def _finite_rows(X: Any, y: Array, plan: Plan, before: int) -> tuple[Any, Array]:
-    """Return the rows whose entries and labels are finite; an error unless others may be left out."""
-    bad = np.unique(np.concatenate([X.tocoo().row[~np.isfinite(X.data)], np.flatnonzero(~np.isfinite(y))]))
-    if bad.size and not plan.drop:
-        row = before + bad[0] + 1
-        raise ValueError(f"{plan.source.name}: row {row} has a value or a label that is not finite: {WAY}")
-    kept = np.setdiff1d(np.arange(len(y)), bad)
-    return X[kept], y[kept]

@@ -277,25 +277,23 @@ class ParquetReader:
 
     def __init__(self, paths: Sequence[Path], without: Sequence[str] = (), target: str | None = None) -> None:
         files, self.bytes_read = [open_parquet(path) for path in paths], 0
-        columns = parquet_columns(files[0])
+        columns, of_files = parquet_columns(files[0]), [*zip(paths, files, strict=True)]
         check_names([] if target is None else [target], "target", columns)
         check_names(without, "column", columns)
         if len(set(columns)) < len(columns):
             twice = next(name for name in columns if columns.count(name) > 1)
             raise ValueError(f"{paths[0]}: the column {twice!r} is there twice")
         self.names = [name for name in columns if name not in without and name != target]
-        for path, file in zip(paths, files, strict=True):
+        for path, file in of_files:
             if parquet_columns(file) != columns:
                 raise ValueError(f"{path} has other columns than {paths[0]}, or the same in another order")
-            _check_types(file.physical_schema, self.names, path)
         if target is not None and len({file.physical_schema.field(target).type for file in files}) > 1:
             raise TypeError(f"the target {target!r} has not the same type in all of {', '.join(map(str, paths))}")
-        kinds = {str(file.physical_schema.field(name).type) for file in files for name in self.names}
-        self.dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
-        states = [*map(state_of, paths)]
+        kinds = {_number_type(file.physical_schema, name, path) for path, file in of_files for name in self.names}
+        self.dtype = np.dtype(np.float32 if kinds == {np.dtype(np.float32)} else np.float64)
         self.groups = [
-            (path, state, group)
-            for path, state, file in zip(paths, states, files, strict=True)
+            (path, state_of(path), group)
+            for path, file in of_files
             for group in file.split_by_row_group()
             if group.row_groups[0].num_rows
         ]
@@ -356,15 +354,15 @@ def converted_target(file: Any) -> str | None:
     return None if found is None else found.decode()
 
 
-def _check_types(schema: Any, names: Sequence[str], path: Path) -> None:
-    from pyarrow import types
-
-    for name in names:
-        kind = schema.field(name).type
-        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-            raise TypeError(
-                f"{path}: column {name!r} must hold numbers; it holds {kind}. Encode it, or leave it out (without)"
-            )
+def _number_type(schema: Any, name: str, path: Path) -> Any:
+    """Return the NumPy type of a column; an error where it holds no numbers."""
+    kind = schema.field(name).type
+    found = np.dtype(kind.to_pandas_dtype())
+    if found.kind not in "fiub":
+        raise TypeError(
+            f"{path}: column {name!r} must hold numbers; it holds {kind}. Encode it, or leave it out (without)"
+        )
+    return found
 
 
 # ---- folders of sparse row groups

@@ -108,14 +108,7 @@ def read_table(
 
 
 def guess_format(path: Any) -> str:
-    """Return the format that a file's name shows.
-
-    Examples
-    --------
-    >>> from ascd.io import guess_format
-    >>> guess_format("rcv1_train.binary.bz2"), guess_format("genes.csv.gz")
-    ('libsvm', 'csv')
-    """
+    """Return the format that a file's name shows, as in rcv1.binary.bz2 (libsvm) and genes.csv.gz."""
     name = Path(path).name.lower()
     for kind in ("csv", "parquet", "libsvm"):
         if name.endswith(FORMATS[kind]) and ".tar." not in name:
