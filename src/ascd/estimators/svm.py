@@ -302,13 +302,14 @@ def solve_dual(problem: Problem, zero_objective: float, settings: Settings) -> S
     if is_for_boxes and is_box_problem(problem):
         stopwatch, limits = Stopwatch(), (settings.n_jobs, problem.n_samples * problem.n_features)
         with quiet(*limits, library=settings.n_jobs):
-            outcome = BoxDescent(problem, np.zeros(problem.n_features)).minimise(goal, settings.max_iter)
+            outcome = BoxDescent(problem, np.zeros(problem.n_features))
+            outcome.minimise(goal, settings.max_iter)
             status = Status.INTERRUPTED if outcome.is_interrupted else Status.ITERATION_LIMIT
             reads = outcome.reads + 2 * problem.n_features
             found = proved(outcome.x, status, n_iter=outcome.n_iter, reads=reads)
         found = replace(found, seconds=stopwatch.seconds, compile_seconds=stopwatch.compile_seconds)
         is_over = outcome.is_interrupted or outcome.n_iter >= settings.max_iter
-        if is_over or (found.converged and outcome.gap <= outcome.goal):
+        if is_over or (found.converged and outcome.gap <= goal(outcome.raw_gradient)):
             return found
         x0, settings = outcome.x, replace(settings, max_iter=settings.max_iter - outcome.n_iter)
     how: dict[str, Any] = {"energy": lambda x: energy_of(1.0 / scale, problem.evaluate(x)[2])}

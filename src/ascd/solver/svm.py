@@ -13,21 +13,21 @@ one-against-the-rest.  With ½·Σ ω_j w_j² over l ≤ w ≤ u in place of ½�
 
 the squared loss with sample weights 1/ω where there are no bounds, and ``Clipped`` where there are.  Its gradient is w.
 
-``BoxDescent`` minimises ½‖Aβ − b‖² + Σ_j (½μ_j β_j² + λ_j β_j) over l ≤ β ≤ u, for A in memory, by
+``BoxDescent`` minimises ½‖Aβ − b‖² + Σ_j (½μ_j β_j² + λ_j β_j) over l ≤ β ≤ u, for A in memory, by sweeps of coordinate
+descent with shrinking (Hsieh et al. 2008) and two methods for what sweeps are slow at:
 
-1. **sweeps** of coordinate descent over the active coordinates, in random order, with shrinking (Hsieh et al. 2008);
-2. **free-set models**: the coordinates strictly inside their box that moved most since the last round are minimised
-   over with their Gram matrix, by sweeps and Newton steps (``models``).  Without them hundreds of sweeps go into a few
-   groups of nearly parallel columns (in texts: documents that occur twice);
-3. an **interior point** method (Mehrotra 1992) where columns are short: some twenty d × d systems whatever C is.
+- **an interior point method** (Mehrotra 1992) where columns are short: some twenty d × d systems whatever C is;
+- **free-set models** where they are long: coordinates inside their box that moved most are minimised over with their
+  Gram matrix.  Without them hundreds of sweeps go into a few groups of nearly parallel columns (documents that occur
+  twice): rcv1_sample with C = 100 reads every sample 1200 times, not 71.
 
 Its gap is a sum of non-negative terms.  With g = ⟨a_j, v⟩, v = H(Aβ − b) the raw gradient, and the minimiser β̂ of
 (g + λ)β + ½μβ² over the box,
 
     term_j = (g + λ + μβ̂)·(β − β̂) + ½μ(β − β̂)².
 
-A sweep reads every g and adds the terms up: an estimate, because v moves meanwhile and shrunk coordinates are not read.
-Where it is small enough, a pass over all columns gives the gap up to rounding; ``problem.certificate`` proves it.
+A sweep adds the terms up while v moves, which is an estimate; where that is small enough a pass over all columns gives
+the gap up to rounding, and ``problem.certificate`` proves it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from ascd.matrix.columns import dot
 from ascd.matrix.dense import Local, LocalDense
 from ascd.problem.arithmetic import violation_of
 from ascd.problem.certificate import gap_of_gradient
-from ascd.problem.losses import apart, check_signs, product_up
+from ascd.problem.losses import check_signs
 from ascd.problem.penalties import Box
 from ascd.problem.problem import Problem
 from ascd.problem.tuning import DOMAIN_ROUNDING
@@ -183,13 +183,6 @@ class Clipped(NamedTuple):
         far = DOMAIN_ROUNDING * (1.0 + abs(u))
         return 0.5 * u * u if self.lower[j] - far <= u <= self.upper[j] + far else math.inf
 
-    def divergence(self, y: float, z: float, u: float) -> float:
-        j = int(y)
-        far, v = DOMAIN_ROUNDING * (1.0 + abs(u)), max(self.lower[j], min(self.upper[j], z))
-        if not self.lower[j] - far <= u <= self.upper[j] + far:
-            return math.inf
-        return product_up(apart(v, u), abs(z - 0.5 * (v + u)))
-
     def curvature_bound(self) -> float:
         return 1.0
 
@@ -218,10 +211,10 @@ def is_for_descent(problem: Problem, tol: float, limits: Limits) -> bool:
     return is_box_problem(problem) and not problem.parts.sample.target.any()
 
 
-def solver_after_descent(problem: Problem, solver: Solver, enough: float, limits: Limits) -> tuple[Solver, BoxResult]:
+def solver_after_descent(problem: Problem, solver: Solver, enough: float, limits: Limits) -> tuple[Solver, BoxDescent]:
     """Return a solver at the point that ``BoxDescent`` finds in half of the rounds at most, with its work counted."""
-    x = solver.x[:, 0].copy()
-    found = BoxDescent(problem, x).minimise(lambda _: tuning.UNDER_GOAL * enough, limits.max_iter // 2)
+    found = BoxDescent(problem, solver.x[:, 0].copy())
+    found.minimise(lambda _: tuning.UNDER_GOAL * enough, limits.max_iter // 2)
     after = Solver(problem, found.x[:, None].copy(), False, np.zeros(1))
     after.n_iter = found.n_iter
     after.state.reads += solver.reads + found.reads
@@ -231,56 +224,45 @@ def solver_after_descent(problem: Problem, solver: Solver, enough: float, limits
 # ---- the method
 
 
-class BoxResult(NamedTuple):
-    """A point, its gap up to rounding (infinite if the last round did not compute it), the goal, and the work done."""
-
-    x: Array
-    gap: float
-    goal: float
-    n_iter: int
-    reads: int
-    is_interrupted: bool
-
-
 class BoxDescent:
     """Minimisation from ``x``; x and ``raw_gradient`` = H(Ax − b) move together.
 
-    ``order`` lists the ``n_active`` coordinates that sweeps visit.  Costs are in nanoseconds.
+    ``order`` lists the ``n_active`` coordinates that sweeps visit; ``gap`` is infinite where it was not computed at x.
+    Costs are in nanoseconds.
     """
 
     def __init__(self, problem: Problem, x: Array) -> None:
         if not isinstance(problem.design, Local):
             raise TypeError(f"the columns must be in memory; got {type(problem.design).__name__}")
-        self.design, self.parts = problem.design, problem.parts
+        self.design, self.parts, self.penalty = problem.design, problem.parts, problem.parts.penalty
         self.x, self.raw_gradient = x, problem.evaluate(x)[2]
         self.weight = np.broadcast_to(np.asarray(self.parts.sample.weight, dtype=np.float64), self.raw_gradient.shape)
-        n, penalty = x.size, self.parts.penalty
-        self.lower, self.upper = (np.broadcast_to(end, n) for end in (penalty.lower, penalty.upper))
-        self.order, self.n_active = np.arange(n), n
+        n = x.size
+        self.lower, self.upper = (np.broadcast_to(end, n) for end in (self.penalty.lower, self.penalty.upper))
+        self.order, self.n_active, self.before = np.arange(n), n, x.copy()
         self.turn, self.seed = np.empty(n // RUN + 1, dtype=np.int64), np.ones(1, dtype=np.int64)
         self.violation, self.gap, self.n_iter, self.reads = math.inf, math.inf, 0, 0
-        self.before, self.visit_cost = x.copy(), self.design.sweep_cost(self.order) / n + 40.0
+        self.visit_cost, self.is_interrupted = self.design.sweep_cost(self.order) / n + 40.0, False
         self.sweep_cost = self.model_cost = self.since_interior = self.last_cost = 0.0
-        self.has_interior = self._is_short()
+        self.is_short = 8 * self.raw_gradient.size**2 <= max(tuning.GRAM_FLOOR, self.design.nbytes)
 
-    def minimise(self, goal: Goal, most: int) -> BoxResult:
-        """Return the point where the gap is at most the goal, or after ``most`` rounds, or without more progress."""
-        is_interrupted = True
+    def minimise(self, goal: Goal, most: int) -> None:
+        """Go to where the gap is at most the goal, or as far as ``most`` rounds or rounding errors allow."""
+        self.is_interrupted = True
         with suppress(KeyboardInterrupt):
             self._minimise(goal, most)
-            is_interrupted = False
-        return BoxResult(self.x, self.gap, goal(self.raw_gradient), self.n_iter, self.reads, is_interrupted)
+            self.is_interrupted = False
 
     def _minimise(self, goal: Goal, most: int) -> None:
         estimate, lowest, idle = math.inf, math.inf, 0
         while self.n_iter < most and idle < tuning.MOST_IDLE_ROUNDS:
             wanted = goal(self.raw_gradient)
-            before, estimate = estimate, self._sweep(wanted, self._sweeps_a_round())
+            before, estimate = estimate, self._sweep(wanted)
             self.n_iter += 1
             idle = 0 if estimate < lowest else idle + 1
             lowest = min(lowest, estimate)
             if estimate > wanted and self.n_active:
-                if not (self.has_interior and self._is_interior_cheaper(before, estimate, wanted)):
+                if not (self.is_short and self._is_interior_cheaper(before, estimate, wanted)):
                     self._improve_free()
                     continue
                 self._interior(wanted)
@@ -289,17 +271,13 @@ class BoxDescent:
                 return
             estimate = lowest = math.inf
 
-    def _sweeps_a_round(self) -> int:
-        """Return 1 at first (weights of 0 have no goal), then more where sweeps are cheap beside calls."""
-        if not self.n_iter:
-            return 1
-        return max(tuning.SWEEPS_A_ROUND, int(tuning.ROUND_LENGTH / (self.visit_cost * max(self.n_active, 1))))
-
-    def _sweep(self, wanted: float, most: int) -> float:
+    def _sweep(self, wanted: float) -> float:
+        """Sweep once at first (weights of 0 have no goal), then more often where sweeps are cheap beside calls."""
         parts, self.gap = self.parts, math.inf
+        often = max(tuning.SWEEPS_A_ROUND, int(tuning.ROUND_LENGTH / (self.visit_cost * max(self.n_active, 1))))
         estimate, self.violation, self.n_active, reads = sweep_box(
             parts.penalty, parts.matrix, parts.norm, parts.lipschitz, parts.sample.weight, self.raw_gradient, self.x,
-            self.order, self.n_active, self.turn, self.seed, self.violation, wanted, most,
+            self.order, self.n_active, self.turn, self.seed, self.violation, wanted, often if self.n_iter else 1,
         )  # fmt: skip
         self.reads += int(reads)
         self.last_cost = reads * self.visit_cost
@@ -310,9 +288,7 @@ class BoxDescent:
     def _check_all(self) -> None:
         """Compute the gap; all coordinates that may move are active again."""
         products = self.design.dots(np.arange(self.x.size), self.raw_gradient)
-        self.gap, self.n_active = activate(
-            self.parts.penalty, self.parts.norm, products, self.x, self.violation, self.order
-        )
+        self.gap, self.n_active = activate(self.penalty, self.parts.norm, products, self.x, self.violation, self.order)
         self.violation = math.inf if self.n_active else 0.0
         self.reads += self.x.size
 
@@ -320,27 +296,23 @@ class BoxDescent:
 
     def _improve_free(self) -> None:
         """Minimise over the free coordinates that moved most, for a share of what sweeps have cost."""
-        if self.has_interior and self.n_active > self.raw_gradient.size:
+        if self.is_short and self.n_active > self.raw_gradient.size:
             return
+        budget = tuning.FREE_SHARE * self.sweep_cost - self.model_cost
+        sizes = [size for size in (50, 100, 200, 400, 800) if self._model_cost(size) <= budget]
         if self.n_iter > 1:  # one sweep does not show which coordinates are slow
-            size = self._largest_affordable(tuning.FREE_SHARE * self.sweep_cost - self.model_cost)
-            if size == 0:
+            if not sizes:
                 return
-            columns = self._most_moved(size)
+            columns = self._most_moved(sizes[-1])
             if columns.size:
                 self._minimise_over(columns)
         self.before[:] = self.x
 
-    def _largest_affordable(self, budget: float) -> int:
-        """Return how many coordinates a model may have for so many nanoseconds; 0 where even few cost more."""
-        entries = self.design.entries() / self.x.size
-        size, best = tuning.FEWEST_FREE, 0
-        while size <= 800:
-            cost = model_cost(size, 40.0, 6.0)  # sweeps and Newton steps, roughly
-            if self.design.cost_of_products(size, int(size * entries)) + cost > budget:
-                break
-            size, best = 2 * size, size
-        return best
+    def _model_cost(self, size: int) -> float:
+        """Return the cost of products, some forty sweeps and six Newton steps."""
+        products = self.design.cost_of_products(size, size * self.design.entries() // self.x.size)
+        steps = tuning.BOX_CUBE * float(size) ** 3 + tuning.BOX_CALLS
+        return float(products) + 40.0 * tuning.BOX_PRODUCT * size**2 + 6.0 * steps
 
     def _most_moved(self, most: int) -> Array:
         """Return the free coordinates that moved most since the last model, in units of 1/‖a_j‖, ascending."""
@@ -348,9 +320,7 @@ class BoxDescent:
         moved = np.abs(self.x[free] - self.before[free]) * self.parts.norm[free]
         is_free = (self.lower[free] < self.x[free]) & (self.x[free] < self.upper[free]) & (moved > 0.0)
         free, moved = free[is_free], moved[is_free]
-        if free.size > most:
-            free = free[np.argpartition(moved, free.size - most)[free.size - most :]]
-        return np.sort(free)
+        return np.sort(free[np.argsort(-moved, kind="stable")[:most]])
 
     def _minimise_over(self, columns: Array) -> None:
         """Minimise over these columns with their Gram matrix, to a share of the largest violation."""
@@ -359,59 +329,40 @@ class BoxDescent:
         self.design.multiplier(False).fill(gram, columns, positions, positions, self.weight, None)
         known = KnownGram(columns, gram, np.ones(size, dtype=np.bool_))
         values, predictor = self.x[columns], np.zeros(self.raw_gradient.size)
-        model = GramModel(self.parts.penalty, known, self.design.dots(columns, self.raw_gradient), values)
-        target = 0.01 * self.violation * float(self.parts.norm[columns].min())
-        model.minimise(target, 200)
+        model = GramModel(self.penalty, known, self.design.dots(columns, self.raw_gradient), values)
+        model.minimise(0.01 * self.violation * float(self.parts.norm[columns].min()), 200)
         self.design.add(columns, values - self.x[columns], predictor)
         self.x[columns] = values
         self.raw_gradient += self.weight * predictor
-        cost = self.design.products_cost(columns) + model_cost(size, model.sweeps, model.newtons)
-        self.model_cost += cost
-        self.since_interior += cost
+        self.model_cost += self._model_cost(size)
         self.reads += 3 * size
         self.violation *= 2.0
 
     # ---- interior point
 
-    def _is_short(self) -> bool:
-        """Return True if d × d systems fit into memory, all boxes are finite and μ = 0."""
-        if np.isinf(self.lower).any() or np.isinf(self.upper).any() or np.any(self.parts.penalty.l2):
-            return False
-        return 8 * self.raw_gradient.size**2 <= max(tuning.GRAM_FLOOR, self.design.nbytes)
-
     def _is_interior_cheaper(self, before: float, estimate: float, wanted: float) -> bool:
         """Return True if sweeps have cost more already, or will cost more at the rate of the last round."""
-        cost = self._interior_cost()
-        if self.since_interior > tuning.INTERIOR_LATEST * cost:
-            return True
-        if self.since_interior < tuning.INTERIOR_WAIT * cost:
-            return False
-        fall = math.log(before / estimate) if 0.0 < estimate < before < math.inf else 0.0
-        left = math.log(estimate / wanted) if wanted > 0.0 else math.inf
-        return not (fall > 0.0 and self.last_cost * left / fall <= cost)
-
-    def _interior_cost(self) -> float:
-        """Return the cost of the interior point method on the active coordinates: products, factors, passes, calls."""
         columns = self.order[: self.n_active]
         counts = self.design.counts[columns].astype(np.float64)
         systems = tuning.BOX_PRODUCT * float(counts @ counts) + tuning.BOX_CUBE * float(self.raw_gradient.size) ** 3
         passes = 6.0 * self.design.pass_cost(columns) + 60.0 * columns.size
-        return 18.0 * (systems + passes + tuning.BOX_CALLS)
+        cost = 18.0 * (systems + passes + tuning.BOX_CALLS)
+        fall = math.log(before / estimate) if estimate < before < math.inf else 0.0
+        is_slow = not (wanted > 0.0 and self.last_cost * math.log(estimate / wanted) <= fall * cost)
+        return self.since_interior > cost * (tuning.INTERIOR_WAIT if is_slow else tuning.INTERIOR_LATEST)
 
     def _interior(self, wanted: float) -> None:
         """Run the interior point method on the active coordinates; the others keep their values."""
-        columns = np.sort(self.order[: self.n_active])
-        ends = self.lower[columns], self.upper[columns]
-        method = InteriorPoint(self.design, self.weight, self.parts.penalty.linear, columns, ends)
+        columns, penalty = np.sort(self.order[: self.n_active]), self.penalty
+        linear, curvature = (np.broadcast_to(part, self.x.size) for part in (penalty.linear, penalty.l2))
+        energy = 0.5 * float(np.sum(self.raw_gradient**2 / self.weight))
+        ends = finite_ends(self.lower, self.upper, linear, curvature, energy + penalty_sum(penalty, self.x))
+        given = linear[columns], curvature[columns], *(end[columns] for end in ends)
+        method = InteriorPoint(self.design, self.weight, columns, *given)
         goal = 0.5 * wanted  # rounding follows
         self.x[columns], self.raw_gradient = method.minimise(self.x[columns], self.raw_gradient, goal)
         self.reads += method.reads
         self.since_interior = 0.0
-
-
-def model_cost(size: int, sweeps: float, newtons: float) -> float:
-    """Return the nanoseconds of sweeps and Newton steps on a Gram matrix of this size."""
-    return sweeps * tuning.BOX_PRODUCT * size**2 + newtons * (tuning.BOX_CUBE * float(size) ** 3 + tuning.BOX_CALLS)
 
 
 # ---- sweeps
@@ -419,15 +370,7 @@ def model_cost(size: int, sweeps: float, newtons: float) -> float:
 
 @helper
 def gap_term(penalty: Any, x: float, g: float, j: int) -> float:
-    """Return the term of coordinate j in the duality gap.
-
-    Examples
-    --------
-    >>> import ascd
-    >>> from ascd.solver.svm import gap_term
-    >>> gap_term(ascd.Box(0.0, 1.0), 0.25, 2.0, 0), gap_term(ascd.Box(0.0, 1.0), 0.25, -2.0, 0)
-    (0.5, 1.5)
-    """
+    """Return the term of coordinate j in the duality gap."""
     tilt, curvature = g + at(penalty.linear, j), at(penalty.l2, j)
     best = at(penalty.lower, j) if tilt > 0.0 else at(penalty.upper, j)
     if curvature > 0.0:
@@ -503,11 +446,29 @@ def activate(penalty: Any, norm: Array, products: Array, x: Array, worst: float,
 BELOW, ABOVE, LOWER, UPPER = range(4)
 
 
-class InteriorPoint:
-    """Mehrotra's predictor-corrector method on some columns with finite boxes and μ = 0.
+@kernel
+def penalty_sum(penalty: Any, x: Array) -> float:
+    total = 0.0
+    for j in range(x.size):
+        total += penalty.cost(x[j], j)
+    return total
 
-    With p = β − l, q = u − β and multipliers s, t ≥ 0 of the two ends, optimality reads ∇ = Aᵀv + λ = s − t, p·s = 0,
-    q·t = 0.  Newton's step for p·s = q·t = τ has the matrix AᵀHA + D, D = s/p + t/q diagonal, and with h = 1/D
+
+def finite_ends(lower: Array, upper: Array, linear: Array, curvature: Array, value: float) -> tuple[Array, Array]:
+    """Return a finite box with the minimum in it: F there is at most ``value``, and no other term below its lowest."""
+    is_open = ~(np.isfinite(lower) & np.isfinite(upper))
+    with np.errstate(all="ignore"):
+        lowest = np.where(is_open, 0.5 * linear**2 / curvature, np.maximum(abs(linear * lower), abs(linear * upper)))
+        far = abs(linear) / curvature + np.sqrt(2.0 * (value + lowest.sum()) / curvature)
+    return np.where(np.isinf(lower), -far, lower), np.where(np.isinf(upper), far, upper)
+
+
+class InteriorPoint:
+    """Mehrotra's predictor-corrector method on some columns with finite boxes.
+
+    With p = β − l, q = u − β and multipliers s, t ≥ 0 of the two ends, optimality reads ∇ = Aᵀv + λ + μβ = s − t,
+    p·s = 0, q·t = 0.  Newton's step for p·s = q·t = τ has the matrix AᵀHA + D, D = μ + s/p + t/q diagonal, and with
+    h = 1/D
 
         (AᵀHA + D)⁻¹  =  h − h·Aᵀ (H⁻¹ + A h Aᵀ)⁻¹ A·h.
 
@@ -515,22 +476,23 @@ class InteriorPoint:
     box the multipliers become τ/p and τ/q, with τ the gap there, a share for each end.
     """
 
-    def __init__(self, design: Local, weight: Array, linear: Any, columns: Array, ends: tuple[Array, Array]) -> None:
+    def __init__(
+        self, design: Local, weight: Array, columns: Array, linear: Array, curvature: Array, low: Array, high: Array
+    ) -> None:
         self.design, self.weight, self.columns, self.reads = design, weight, columns, 0
-        self.low, self.high = ends
-        self.linear = np.broadcast_to(linear, design.shape[1])[columns]
+        self.linear, self.curvature, self.low, self.high = linear, curvature, low, high
         self.squares = design.squares(1.0, columns)
 
     def minimise(self, x: Array, raw_gradient: Array, goal: float) -> tuple[Array, Array]:
         """Return the best point found and its raw gradient: steps end at a gap of ``goal``."""
-        gradient = self._gradient(raw_gradient)
+        gradient = self._gradient(x, raw_gradient)
         gap = self._gap(x, gradient)
         best, state = (x, raw_gradient, gap), self._start(x, gradient, gap)
         # distances to the ends are kept by themselves: x may be rounded to beyond one
         here = np.clip(self.low + state[BELOW], self.low, self.high)
         raw_gradient = raw_gradient + self.weight * self._predictor(here - x)
         for _ in range(80):
-            gradient = self._gradient(raw_gradient)
+            gradient = self._gradient(here, raw_gradient)
             gap = self._gap(here, gradient)
             if gap < best[2]:
                 best = here, raw_gradient, gap
@@ -541,9 +503,9 @@ class InteriorPoint:
             raw_gradient = raw_gradient + self.weight * self._predictor(move)
         return best[0], best[1]
 
-    def _gradient(self, raw_gradient: Array) -> Array:
+    def _gradient(self, x: Array, raw_gradient: Array) -> Array:
         self.reads += self.columns.size
-        return self.design.dots(self.columns, raw_gradient) + self.linear
+        return self.design.dots(self.columns, raw_gradient) + self.linear + self.curvature * x
 
     def _predictor(self, factors: Array) -> Array:
         out = np.zeros(self.weight.size)
@@ -552,8 +514,11 @@ class InteriorPoint:
         return out
 
     def _gap(self, x: Array, gradient: Array) -> float:
-        """Return Σ ``gap_term`` for μ = 0."""
-        return float((np.where(gradient > 0.0, x - self.low, x - self.high) * gradient).sum())
+        """Return Σ ``gap_term``."""
+        ahead = np.where(gradient > 0.0, x - self.low, x - self.high)
+        with np.errstate(all="ignore"):
+            ahead = np.sign(gradient) * np.fmin(abs(ahead), abs(gradient) / self.curvature)
+        return float(np.sum((gradient - 0.5 * self.curvature * ahead) * ahead))
 
     def _start(self, x: Array, gradient: Array, gap: float) -> Array:
         share = max(gap, 1e-300) / (2.0 * x.size)
@@ -565,7 +530,7 @@ class InteriorPoint:
 
     def _step(self, state: Array, gradient: Array) -> Array | None:
         """Advance the state by a predictor and corrector step; return the move of x, or None where there is none."""
-        h = 1.0 / (state[LOWER] / state[BELOW] + state[UPPER] / state[ABOVE])
+        h = 1.0 / (self.curvature + state[LOWER] / state[BELOW] + state[UPPER] / state[ABOVE])
         factor = self._factor(h)
         if factor is None:
             return None

@@ -98,10 +98,8 @@ FEW_IN_BOX, UNDER_GOAL = 50, 0.98
 #: Sweeps in a round, after which what was spent is looked at, and nanoseconds that it lasts at least: the calls around
 #: it take some 60,000; rounds without a smaller gap, after which rounding errors are all that is left.
 SWEEPS_A_ROUND, ROUND_LENGTH, MOST_IDLE_ROUNDS = 10, 2e5, 500
-#: Coordinates in a free-set model at least; what is spent on such models, as a share of what sweeps have cost.  With
-#: shares of 0.25, 0.3, 0.5 and 1, ``BoxDescent.minimise`` to a gap of 1e-6 reads every sample of rcv1_sample 43, 43, 64
-#: and 40 times (C = 100; 857 without models), in which models take 0.06, 0.06, 0.13 and 0.13 s of 0.5 to 0.7.
-FEWEST_FREE, FREE_SHARE = 50, 0.3
+#: What is spent on free-set models, as a share of what sweeps have cost: 0.25 to 0.3 read rcv1_sample least.
+FREE_SHARE = 0.3
 #: Costs in nanoseconds: a product of two numbers in a sweep or in outer products of columns, one in a Cholesky factor,
 #: and the calls of a Newton step.
 BOX_PRODUCT, BOX_CUBE, BOX_CALLS = 0.5, 0.1, 1e5
