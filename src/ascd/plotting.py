@@ -1,5 +1,4 @@
-"""Plots of runs and paths with matplotlib (extra ``plot``): convergence curves with the size of the active set, and
-coefficients against the strength of the penalty."""
+"""Plots of runs and paths with matplotlib (extra ``plot``)."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ def plot_traces(
 ) -> Any:
     """Plot the suboptimality of several runs against iterations, column reads or seconds.
 
-    Further calls on the same axes add runs: each has a colour of its own, and all are measured from one ``best``.
+    Further calls on the same axes add runs: each has a colour of its own; ``best`` measures them alike.
 
     Parameters
     ----------
@@ -53,23 +52,18 @@ def plot_traces(
         raise unknown_name(x, "x", LABELS)
     if not traces or any(trace.objective.size == 0 for trace in traces.values()):
         raise ValueError(f"traces must have at least one run, and each at least one record; got {traces!r}")
-    ax = _new_axes() if ax is None else ax
-    if not hasattr(ax, "runs"):
-        ax.runs, ax.right = [], ax.twinx()
-    runs = [*ax.runs, *((name, trace, f"C{len(ax.runs) + k}", []) for k, (name, trace) in enumerate(traces.items()))]
-    ax.runs = runs
-    bottom = min(trace.objective.min() for _, trace, _, _ in runs) if best is None else best
-    heights = [suboptimality(trace, bottom) for _, trace, _, _ in runs]
-    lowest = 0.1 * np.nanmin([1.0, *(np.nanmin(height) for height in heights if np.isfinite(height).any())])
-    for (name, trace, color, lines), height in zip(runs, heights, strict=True):
-        for line in lines:
-            line.remove()
-        if np.isfinite(height).sum() < 2:  # start and minimum alone: the minimum is drawn at the lower edge
-            height = np.where(np.isnan(height), max(lowest, SMALLEST_SHOWN), height)
-        at, marker = getattr(trace, x), "o" if np.isfinite(height).sum() < FEW_POINTS else None
-        lines[:] = ax.plot(at, height, color=color, label=as_label(name), marker=marker, markersize=3.5)
+    if ax is None:
+        ax = _new_axes()
+    if not hasattr(ax, "right"):
+        ax.right = ax.twinx()
+    bottom = min(trace.objective.min() for trace in traces.values()) if best is None else best
+    first = len(ax.get_legend_handles_labels()[1])
+    for number, (name, trace) in enumerate(traces.items(), start=first):
+        height, color = suboptimality(trace, bottom), f"C{number}"
+        marker = "o" if np.isfinite(height).sum() < FEW_POINTS else None
+        ax.plot(getattr(trace, x), height, color=color, label=as_label(name), marker=marker, markersize=3.5)
         if (trace.active != trace.active[0]).any():
-            lines += ax.right.plot(at, trace.active, color=color, linestyle=":", linewidth=1.2, alpha=0.8)
+            ax.right.plot(getattr(trace, x), trace.active, color=color, linestyle=":", linewidth=1.2, alpha=0.8)
     ax.set(xlabel=LABELS[x], ylabel="F(x) − best, relative to the start", yscale="log", title=as_label(title))
     ax.right.set_ylabel("size of the active set (dotted)")
     ax.set_ylim(bottom=max(ax.get_ylim()[0], SMALLEST_SHOWN))
@@ -119,14 +113,7 @@ def _new_axes() -> Any:
 
 
 def as_label(text: Any) -> str:
-    """Return text as matplotlib shows it unchanged: no formulas, and a leading underscore does not hide it.
-
-    Examples
-    --------
-    >>> from ascd.plotting import as_label
-    >>> print(as_label(r"a$\\frac$"))
-    a\\$\\frac\\$
-    """
+    """Return text as matplotlib shows it unchanged: no formulas, and a leading underscore does not hide it."""
     shown = str(text).replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown
 

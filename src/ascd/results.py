@@ -29,22 +29,27 @@ BOTTOMLESS = -1e15
 class Status(str, Enum):
     """Why a run ended; ``str(status)`` is the short name, ``status.sentence`` says it in words."""
 
-    CONVERGED = "converged"
-    STATIONARY = "stationary"
-    ITERATION_LIMIT = "iteration limit"
-    TIME_LIMIT = "time limit"
-    INTERRUPTED = "interrupted"
-    DIVERGED = "diverged"
-    STALLED = "stalled"
-    UNREACHABLE = "unreachable"
+    sentence: str
+
+    def __new__(cls, name: str, sentence: str) -> Status:
+        status = str.__new__(cls, name)
+        status._value_, status.sentence = name, sentence
+        return status
+
+    CONVERGED = "converged", "Converged: the certificate is within the tolerance."
+    STATIONARY = (
+        "stationary",
+        "Stationary: the first-order conditions hold within the tolerance, but no dual point was found that proves it.",
+    )
+    ITERATION_LIMIT = "iteration limit", "Stopped at max_iter before the tolerance was reached."
+    TIME_LIMIT = "time limit", "Stopped at max_time before the tolerance was reached."
+    INTERRUPTED = "interrupted", "Interrupted by Ctrl-C or by the callback; x is the current point."
+    DIVERGED = "diverged", "Diverged: the objective left the finite numbers or fell without end."
+    STALLED = "stalled", "Stopped before the tolerance was reached: rounding errors leave nothing to gain."
+    UNREACHABLE = "unreachable", "The data went out of reach during the run; x is the best point so far."
 
     def __str__(self) -> str:
         return self.value
-
-    @property
-    def sentence(self) -> str:
-        """One sentence for people."""
-        return _SENTENCES[self]
 
     @property
     def is_answer(self) -> bool:
@@ -66,20 +71,6 @@ class Status(str, Enum):
         if missed:
             return missed[0]
         return Status.STATIONARY if Status.STATIONARY in found else Status.CONVERGED
-
-
-_SENTENCES = {
-    Status.CONVERGED: "Converged: the certificate is within the tolerance.",
-    Status.STATIONARY: (
-        "Stationary: the first-order conditions hold within the tolerance, but no dual point was found that proves it."
-    ),
-    Status.ITERATION_LIMIT: "Stopped at max_iter before the tolerance was reached.",
-    Status.TIME_LIMIT: "Stopped at max_time before the tolerance was reached.",
-    Status.INTERRUPTED: "Interrupted by Ctrl-C or by the callback; x is the current point.",
-    Status.DIVERGED: "Diverged: the objective left the finite numbers or fell without end.",
-    Status.STALLED: "Stopped before the tolerance was reached: rounding errors leave nothing to gain.",
-    Status.UNREACHABLE: "The data went out of reach during the run; x is the best point so far.",
-}
 
 
 class Limits(NamedTuple):
@@ -405,8 +396,8 @@ def progress_bar(wanted: bool, total: int) -> Iterator[Show]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    is_terminal = sys.stderr.isatty()
-    with Progress(*columns, transient=True) as bar, announcing(_on_stderr) if is_terminal else nullcontext():
+    heard = announcing(lambda text: print(text, file=sys.stderr)) if sys.stderr.isatty() else nullcontext()
+    with Progress(*columns, transient=True) as bar, heard:
         task = bar.add_task("descend", total=total, said="")
 
         def show(iteration: int, objective: float) -> None:
@@ -414,7 +405,3 @@ def progress_bar(wanted: bool, total: int) -> Iterator[Show]:
             bar.update(task, completed=iteration, said=said)
 
         yield show
-
-
-def _on_stderr(text: str) -> None:
-    print(text, file=sys.stderr)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from ascd.cli import UNCONVERGED, options
 from ascd.cli.console import answer, common, has_bar, rounds_shown, say, show_table, working
-from ascd.cli.options import check_numeric, read_data, report_reading
+from ascd.cli.options import check_target, read_data, report_reading
 from ascd.io.models import Model, model_of, save
 from ascd.io.tables import LabeledData, counted
 
@@ -78,7 +78,7 @@ def fit(
         estimator = make_estimator(model, cv, given)
         estimator._validate_params()
     data = read_data(source)
-    check_target(data, model)
+    check_target(data, model in CLASSIFIERS)
     if cv and cv > len(data.y):
         raise click.UsageError(f"--cv must be at most the number of samples, {len(data.y):,}; got {cv}")
     return _fit(data, source.data.name, estimator, model, resamples if explained else 0, out)
@@ -115,13 +115,10 @@ def _fit(data: LabeledData, label: str, estimator: Any, model: str, resamples: i
 
 def _score(estimator: Any, data: LabeledData) -> float:
     """Return the score on these data; nan for one sample, and where they cannot be read any more."""
-    from ascd.results import Status
-
-    if estimator.certificate_.status is Status.UNREACHABLE:
-        return math.nan
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about one sample: the summary says that no score is defined
+    with warnings.catch_warnings(), suppress(OSError):
+        warnings.simplefilter("ignore")  # about one sample: the summary says that no score is known
         return float(estimator.score(data.X, data.y))
+    return math.nan
 
 
 def _header(estimator: Any, label: str, data: LabeledData) -> dict[str, Any]:
@@ -158,7 +155,7 @@ def _show_summary(fitted: Model, certificate: Any, model: str, found: dict[str, 
         say(f"  {error['name']} over {error['folds']} folds: {spread} (mean and standard error)")
     say(f"  nonzero coefficients {found['nonzero']:,} of {fitted.coef.size:,}")
     name = "accuracy" if model in CLASSIFIERS else "D²" if model == "poisson" else "R²"
-    score = "is not known" if math.isnan(found["score"]) else score_text(found["score"])
+    score = "is not known" if math.isnan(found["score"]) else f"{found['score']:.4g}"
     once = f"and {found['compile_seconds']:.2f} s to compile, or to load what is compiled"
     say(f"  {name} on these data {score}   in {found['seconds']:.2f} s, {once}")
     gap, reads = certificate.gap, certificate.columns_read
@@ -172,11 +169,6 @@ def _show_summary(fitted: Model, certificate: Any, model: str, found: dict[str, 
         _show_largest(fitted, number)
     if len(fitted.coef) > MOST_TABLES:
         say(f"… and {len(fitted.coef) - MOST_TABLES:,} more classes")
-
-
-def score_text(score: float) -> str:
-    """Return four decimals, or the size of a score that is far below 0."""
-    return f"{score:.4f}" if abs(score) < 1e4 else f"{score:.2e}"
 
 
 def _show_largest(fitted: Model, number: int) -> None:
@@ -237,15 +229,3 @@ def cv_error(estimator: Any) -> dict[str, Any] | None:
     found = table[int(np.argmin(np.abs(np.asarray(grid) - chosen)))]
     error = float(np.std(found, ddof=1)) / math.sqrt(found.size)
     return {"name": name, "mean": float(found.mean()), "standard_error": error, "folds": int(found.size)}
-
-
-def check_target(data: LabeledData, model: str) -> None:
-    """Raise a ValueError for a target that the model cannot take."""
-    y = data.y
-    if model not in CLASSIFIERS:
-        check_numeric(data)
-    elif y.dtype.kind == "f" and (y != np.round(y)).any():
-        raise ValueError(
-            f"{data.target_words} has numbers such as {y[y != np.round(y)][0]:g}: is it a quantity? --model lasso fits "
-            "one; classes are words or whole numbers"
-        )

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+import numpy as np
 
 from ascd.cli.console import one_line, say
 from ascd.io import opening, reading, tables
@@ -140,11 +141,17 @@ def report_reading(data: tables.LabeledData, label: str) -> None:
             say(f"  {one_line(note)}")
 
 
-def check_numeric(data: tables.LabeledData) -> None:
-    """Raise a ValueError for a target of words where numbers are needed."""
-    if data.y.dtype.kind not in "fiub":
+def check_target(data: tables.LabeledData, is_classifier: bool = False) -> None:
+    """Raise a ValueError for words where numbers are needed, and for quantities where classes are."""
+    y = data.y
+    if not is_classifier and y.dtype.kind not in "fiub":
         raise ValueError(
-            f"{data.target_words} must be numbers here, its first value is {data.y[0]!r}; classes need logistic or svm"
+            f"{data.target_words} must be numbers here, its first value is {y[0]!r}; classes need logistic or svm"
+        )
+    if is_classifier and y.dtype.kind == "f" and (y != np.round(y)).any():
+        raise ValueError(
+            f"{data.target_words} has numbers such as {y[y != np.round(y)][0]:g}: is it a quantity? --model lasso fits "
+            "one; classes are words or whole numbers"
         )
 
 

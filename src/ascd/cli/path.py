@@ -13,7 +13,7 @@ import numpy as np
 
 from ascd.cli import UNCONVERGED, options
 from ascd.cli.console import answer, common, has_bar, say, show_table, working
-from ascd.cli.options import check_numeric, read_data, report_reading
+from ascd.cli.options import check_target, read_data, report_reading
 from ascd.io.tables import LabeledData
 from ascd.io.writing import whole_folder
 
@@ -84,7 +84,7 @@ def _problem(data: LabeledData, model: str, l1_ratio: float, standardize: bool) 
             raise ValueError(f"a logistic path needs two classes; the target has {values.size} values")
         y, loss = np.where(y == values[1], 1.0, -1.0), "logistic"
     else:
-        check_numeric(data)
+        check_target(data)
         if np.ptp(y) == 0.0:
             raise ValueError(f"{data.target_words} is constant: there is no path; name another column with --target")
     ratio = l1_ratio if model == "elastic-net" else 1.0

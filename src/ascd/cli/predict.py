@@ -10,7 +10,6 @@ import numpy as np
 
 from ascd.cli import options
 from ascd.cli.console import answer, common, is_for_machines, one_line, say
-from ascd.cli.fit import score_text
 from ascd.io.models import UNFILLED, Model, load
 from ascd.io.reading import column_name, read_table
 from ascd.io.tables import LabeledData, check_complete, has_target, word_of
@@ -41,7 +40,7 @@ def predict(model_file: Path, source: options.DataOptions, probabilities: bool, 
     predicted = model.predict_proba(data) if probabilities else model.predict(data)
     score = None if data.y is None else score_of(model, model.predict(data), np.asarray(data.y))
     if score is not None and not is_for_machines():
-        click.echo(f"{score[0]} {score_text(score[1])}", err=True)
+        click.echo(f"{score[0]} {score[1]:.4g}", err=True)
     head = [f"P({label})" for label in model.classes] if probabilities else ["prediction"]
     is_class = model.classes.size and not probabilities
     shown = np.array([word_of(label) for label in predicted], dtype=object) if is_class else predicted

@@ -1,7 +1,6 @@
 """Model files: coefficients, intercept, classes, feature names, certificate, and how the data were read.
 
-An npz of numbers and text with a JSON header can be read anywhere and runs no code when it is opened; a pickle does.  A
-loaded model predicts by itself, from arrays and from frames.
+An npz of numbers and text with a JSON header can be read anywhere and runs no code when it is opened; a pickle does.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Model(NamedTuple):
         stored = {**self.header["data"]["recipe"], "features": self.names.tolist() or None, "width": self.coef.shape[1]}
         found = Recipe(**stored)
         target = self.header["data"]["target"]
-        if isinstance(target, str) and self.classes.dtype.kind == "U" and not all(map(is_number, self.classes)):
+        if target is not None and self.classes.dtype.kind == "U" and not all(map(is_number, self.classes)):
             found = found._replace(levels={**found.levels, target: self.classes.tolist()})
         return found
 
@@ -66,10 +65,14 @@ class Model(NamedTuple):
     def decision(self, X: Any) -> Array:
         """Return X·coefᵀ + intercept, of shape (n_samples, n_outputs); X is a DataFrame, array or sparse matrix."""
         if hasattr(X, "iloc"):
-            X = self._encode(X)
-        if isinstance(X, LabeledData) and X.frame is not None:
-            return predictor(X, self.coef.T) + self.intercept
-        X = X.X if isinstance(X, LabeledData) else X
+            if not self.names.size:
+                raise ValueError("the model's features have no names: give an array with the columns in their order")
+            X = label(X.copy(), "X", self.header["data"]["target"], Choices(), self.recipe)
+            check_complete(X, "X", UNFILLED)
+        if isinstance(X, LabeledData):
+            if X.frame is not None:
+                return predictor(X, self.coef.T) + self.intercept
+            X = X.X
         if X.shape[1] != self.coef.shape[1]:
             raise ValueError(f"the model has {self.coef.shape[1]} features; the data have {X.shape[1]}")
         return np.asarray(X @ self.coef.T) + self.intercept
@@ -83,27 +86,19 @@ class Model(NamedTuple):
         if self.classes.size:
             chosen = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
             return np.asarray(self.classes[chosen])
-        link = np.exp if self.header["estimator"] == "PoissonRegressor" else np.asarray
+        link = np.exp if self.header["estimator"].startswith("PoissonRegressor") else np.asarray
         return np.asarray(link(scores[:, 0]))
 
     def predict_proba(self, X: Any) -> Array:
         """Return probabilities of the classes, of shape (n_samples, n_classes)."""
         if not self.header["estimator"].startswith("LogisticRegression"):
             raise ValueError(f"{self.header['estimator']} has no probabilities; logistic regression has")
+        from scipy.special import softmax
+
         scores = self.decision(X)
         if scores.shape[1] == 1:
             scores = np.hstack([np.zeros(scores.shape), scores])
-        share: Array = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return share / share.sum(axis=1, keepdims=True)
-
-    def _encode(self, frame: Any) -> LabeledData:
-        """Return the model's features of a DataFrame; an error where one is missing."""
-        if not self.names.size:
-            raise ValueError("the model's features have no names: give an array with the columns in their order")
-        target = self.header["data"]["target"]
-        found = label(frame.copy(), "X", target, Choices(), self.recipe)
-        check_complete(found, "X", UNFILLED)
-        return found
+        return np.asarray(softmax(scores, axis=1))
 
 
 def model_of(estimator: Any, header: dict[str, Any], names: list[str] | None) -> Model:
