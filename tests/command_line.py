@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from copies import LEAVE, Copy, can_copy
+from copies import Copy, can_copy
 
 from ascd.cli import main
 
@@ -29,30 +29,6 @@ def telling(*arguments, **options):
 setattr(place, name, telling)
 from ascd.cli import main
 sys.exit(main())
-"""
-
-
-#: A process that runs a command on a terminal of its own, and passes on what is shown there.
-TERMINAL = f"""
-import os, pty, sys
-
-pid, master = pty.fork()
-if pid == 0:
-    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)
-    from ascd.cli import main
-    code = main(){LEAVE.format("code").replace(chr(10), chr(10) + "    ")}
-shown = b""
-while True:
-    try:
-        got = os.read(master, 4096)
-    except OSError:
-        break
-    if not got:
-        break
-    shown += got
-code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-sys.stdout.buffer.write(shown)
-{LEAVE.format("code")}
 """
 
 
@@ -89,11 +65,3 @@ def press_ctrl_c(child):
     os.killpg(child.pid, signal.SIGINT)
     out, error = child.communicate(timeout=120)
     return child.returncode, out, error
-
-
-def on_a_terminal(*arguments, folder):
-    """Exit code of a command, and what a terminal shows of it; nothing is compiled."""
-    switches = {"TERM": "xterm", "COLUMNS": "160", "NUMBA_DISABLE_JIT": "1"}
-    child = start(TERMINAL, *arguments, folder=folder, **switches)
-    shown, _ = child.communicate(timeout=300)
-    return child.returncode, shown

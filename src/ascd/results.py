@@ -386,19 +386,13 @@ def progress_bar(wanted: bool, total: int) -> Iterator[Show]:
         yield lambda iteration, objective: None
         return
     try:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress, TextColumn, TimeElapsedColumn
     except ImportError as error:
         raise ImportError("progress=True needs the package rich: pip install ascd[cli]") from error
-    columns = (
-        TextColumn("descending"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%{task.fields[said]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
+    columns = *Progress.get_default_columns(), TimeElapsedColumn(), TextColumn("{task.fields[said]}")
     heard = announcing(lambda text: print(text, file=sys.stderr)) if sys.stderr.isatty() else nullcontext()
     with Progress(*columns, transient=True) as bar, heard:
-        task = bar.add_task("descend", total=total, said="")
+        task = bar.add_task("descending", total=total, said="")
 
         def show(iteration: int, objective: float) -> None:
             said = "" if math.isnan(objective) else f"  objective {objective:.6g}"  # folds have none

@@ -101,6 +101,7 @@ def _run(arguments: Sequence[str] | None, seen: list[int]) -> int:
         return ERROR
     from ascd.cli.app import app
     from ascd.cli.console import one_line, print_usage
+    from ascd.io.tables import ColumnError
 
     settings: dict[str, bool] = {}
     try:
@@ -124,12 +125,5 @@ def _run(arguments: Sequence[str] | None, seen: list[int]) -> int:
             raise
         message = one_line(str(error)) or type(error).__name__
         print(f"ascd: error: {message}  (--debug shows where)", file=sys.stderr)
-        return USAGE if _is_absent(error) else ERROR
-
-
-def _is_absent(error: Exception) -> bool:
-    """Return True for a file, folder or column that is missing, or must not be there, unless the system says so."""
-    from ascd.io.tables import ColumnError
-
-    is_named = isinstance(error, FileNotFoundError | FileExistsError) and error.errno is None
-    return is_named or isinstance(error, ColumnError)
+        is_ours = isinstance(error, FileNotFoundError | FileExistsError) and error.errno is None  # not the system's
+        return USAGE if is_ours or isinstance(error, ColumnError) else ERROR

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ascd.cli import options
-from ascd.cli.console import advancing, answer, common, is_for_machines, say, show_table, working
+from ascd.cli.console import advancing, answer, common, is_for_machines, say, show_table
 from ascd.io.tables import counted
 
 #: Packages that ``ascd info`` lists besides the required ones.
@@ -34,7 +34,7 @@ def convert(source: options.DataOptions, out: Path, room: str | None, force: boo
     source._replace(memory=room).check()
     with options.as_usage():
         converting.check_conversion(source.data, source.format or reading.guess_format(source.data), out, force)
-    with working("converting"):
+    with advancing("converting"):
         made = converting.convert(
             source.data, out, target=source.target, without=source.choices.without, memory=room,
             dialect=source.dialect, drop=source.choices.drop,
@@ -59,7 +59,7 @@ def demo(epochs: int, out: Path) -> None:
 
     options.check_folder(out)
     stopwatch = Stopwatch()
-    with working("fitting a Lasso with 20,000 columns"):
+    with advancing("fitting a Lasso with 20,000 columns"):
         fits = demo.fits()
     show_table(demo.FIT_HEAD, fits, title=demo.FIT_TITLE)
     say("\nThe paper's synthetic Lasso (d = 1000, n = 5000, λ = λ_max/20): what it takes to come within 1e-06 of the")
@@ -68,10 +68,9 @@ def demo(epochs: int, out: Path) -> None:
     show_table(demo.RACE_HEAD, outcome.rows())
     say(f"\n{outcome.conclusion()}")
     files = demo.publish(outcome, fits, out)
-    seconds, compiling = stopwatch.seconds, stopwatch.compile_seconds
-    say(f"\nall this took {seconds:.1f} s, and {compiling:.1f} s to compile, or to load what is compiled")
+    times = {"seconds": stopwatch.seconds, "compile_seconds": stopwatch.compile_seconds}
+    say("\nall this took {seconds:.1f} s, and {compile_seconds:.1f} s to compile, or to load code".format(**times))
     say(f"open {files[0].resolve().as_uri()}")
-    times = {"seconds": seconds, "compile_seconds": compiling}
     answer({"fits": fits, **outcome.plain(), **times, "files": files})
 
 

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -95,32 +95,26 @@ def print_usage(error: Any) -> None:
 
 
 @contextmanager
-def advancing(text: str) -> Iterator[Callable[[float], None]]:
-    """Show a bar on the terminal; yields a function that takes the share that is done."""
+def advancing(text: str) -> Iterator[Callable[..., None]]:
+    """Show a bar on a terminal, and a line where compiling takes long.
+
+    Yields a function that takes the share that is done, where it is known, and another text.
+    """
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar, _announcing(console):
-        task = bar.add_task(text, total=None)
-        yield lambda share: bar.update(task, completed=share, total=1.0)
-
-
-@contextmanager
-def working(text: str) -> Iterator[Any]:
-    """Show a spinner on the terminal, and a line where compiling takes long; yields rich's status."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    with console.status(text) as status, _announcing(console):
-        yield status
-
-
-def _announcing(console: Any) -> AbstractContextManager[None]:
-    """Say on a terminal, and only there, that something is being compiled."""
     from ascd._core.timing import announcing
 
-    return announcing(console.print) if console.is_terminal else nullcontext()
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda share=None, text=text: None
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True) as bar, announcing(console.print):
+        task = bar.add_task(text, total=None)
+        yield lambda share=None, text=text: bar.update(
+            task, completed=share, total=None if share is None else 1.0, description=text
+        )
 
 
 def has_bar() -> bool:
@@ -137,13 +131,13 @@ def rounds_shown(text: str, X: Any) -> Iterator[None]:
     from ascd.results import looking_on
 
     smallest = math.inf
-    with working(text) as status:
+    with advancing(text) as advance:
 
         def tell(now: Any) -> None:
             nonlocal smallest
             smallest = min(smallest, now.gap)
             gap = f"gap {smallest:.1e} ({now.enough:.1e} is wanted)" if smallest < math.inf else "no gap known yet"
-            status.update(f"{text}: {X.bytes_read / X.size:.1f} times the data read, {gap}")
+            advance(text=f"{text}: {X.bytes_read / X.size:.1f} times the data read, {gap}")
 
         with looking_on(tell):
             yield

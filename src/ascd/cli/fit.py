@@ -15,7 +15,7 @@ import click
 import numpy as np
 
 from ascd.cli import UNCONVERGED, options
-from ascd.cli.console import answer, common, has_bar, rounds_shown, say, show_table, working
+from ascd.cli.console import advancing, answer, common, has_bar, rounds_shown, say, show_table
 from ascd.cli.options import check_target, read_data, report_reading
 from ascd.io.models import Model, model_of, save
 from ascd.io.tables import LabeledData, counted
@@ -91,7 +91,7 @@ def _fit(data: LabeledData, label: str, estimator: Any, model: str, resamples: i
 
     report_reading(data, label)
     stopwatch, is_on_disk, text = Stopwatch(), hasattr(data.X, "bytes_read"), f"fitting {model}"
-    shown: Any = rounds_shown(text, data.X) if is_on_disk else working(text)
+    shown: Any = rounds_shown(text, data.X) if is_on_disk else advancing(text)
     if hasattr(estimator, "cv") and has_bar():
         estimator.set_params(progress=True)
         shown = nullcontext()

@@ -32,9 +32,7 @@ FILE = (
     click.option("--encoding", help="Of a CSV file, such as cp1252 or utf-16.  [utf-8]"),
     click.option("--na", multiple=True, help="A text that stands for a missing value; repeat for several."),
 )
-MEMORY = click.option(
-    "--memory", help="Read DATA (Parquet, or from ascd convert) in chunks, with so much memory (2GB)."
-)
+MEMORY = click.option("--memory", help="Read DATA (Parquet, or of ascd convert) in chunks, in so much memory (2GB).")
 TARGET = click.option("--target", help="The target's column of a table.  [target, y or label, else the last]")
 WITHOUT = click.option("--without", multiple=True, help="A column to leave out; repeat for several.")
 DROP = click.option("--drop", is_flag=True, help="Leave out rows in which a value is missing.")

@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from ascd.cli import UNCONVERGED, options
-from ascd.cli.console import answer, common, has_bar, say, show_table, working
+from ascd.cli.console import advancing, answer, common, has_bar, say, show_table
 from ascd.cli.options import check_target, read_data, report_reading
 from ascd.io.tables import LabeledData
 from ascd.io.writing import whole_folder
@@ -48,7 +48,7 @@ def path(
     source.check(may_stay=True)
     data = read_data(source)
     problem, is_bar = _problem(data, model, l1_ratio, standardize), has_bar()
-    with nullcontext() if is_bar else working(f"following the path of {model}"):
+    with nullcontext() if is_bar else advancing(f"following the path of {model}"):
         found = solver.path(
             problem, n_alphas=points, eps=eps, tol=tol, progress=is_bar, intercept=True, early_stop=False
         )
