@@ -31,7 +31,7 @@ from ascd.problem.block_penalties import BlockNorm, Entrywise
 from ascd.problem.certificate import Point, Products, certify
 from ascd.problem.groups import Groups, add, as_groups, nonzero_rows, products
 from ascd.problem.losses import Sample, Stated, as_loss
-from ascd.problem.penalties import as_penalty, check_bounded
+from ascd.problem.penalties import as_penalty, check_bounded, nearest_allowed
 from ascd.problem.samples import Outputs
 from ascd.problem.softmax import Softmax
 from ascd.problem.terms import Terms
@@ -270,7 +270,21 @@ class Problem:
 
     def cost(self, point: Array) -> float:
         """Return Σ Ψ_b for coefficients of shape (n, T) in the order of the blocks."""
-        return self.terms().cost(point)
+        return self._own_terms.cost(point)
+
+    @cached_property
+    def _own_terms(self) -> Terms:
+        return self.terms()
+
+    @cached_property
+    def nearest(self) -> Array:
+        """The allowed point nearest to zero, of shape (n, T); for penalties of blocks it must be zero."""
+        if self.is_by_coordinate:
+            return nearest_allowed(self.penalty, self.n_features)[:, None]
+        x = np.zeros((self.n_features, self.n_outputs))
+        if not math.isfinite(self.cost(x)):
+            raise ValueError("the penalty must allow zero coefficients")
+        return x
 
     @cached_property
     def block_norm(self) -> Array:

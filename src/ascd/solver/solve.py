@@ -13,7 +13,6 @@ from ascd._core.checks import Array, as_finite_vector, as_flag, as_number
 from ascd._core.threads import as_n_jobs, quiet
 from ascd._core.timing import Stopwatch
 from ascd.matrix.base import DataGone
-from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
 from ascd.problem.tuning import SAMPLES_A_PART
 from ascd.results import (
@@ -212,7 +211,7 @@ def as_reference(problem: Problem, state: State) -> float:
     dual of a support vector machine, targets of 0), it is the gap there: for the dual of a support vector machine the
     primal objective at zero weights; 1 if none is known.
     """
-    nearest = nearest_point(problem)
+    nearest = problem.nearest
     is_away = bool(nearest.any())
     if is_away or state.x.any():
         state = State(problem, nearest.copy(), state.intercept, np.zeros(problem.n_outputs))
@@ -225,16 +224,6 @@ def as_reference(problem: Problem, state: State) -> float:
         return value
     gap = problem.gap(problem.as_given(nearest))
     return gap if math.isfinite(gap) else 1.0
-
-
-def nearest_point(problem: Problem) -> Array:
-    """Return the allowed point nearest to zero, of shape (n, T); for penalties of blocks it must be zero."""
-    if problem.is_by_coordinate:
-        return nearest_allowed(problem.penalty, problem.n_features)[:, None]
-    x = np.zeros((problem.n_features, problem.n_outputs))
-    if not math.isfinite(problem.cost(x)):
-        raise ValueError("the penalty must allow zero coefficients")
-    return x
 
 
 def is_rounding(problem: Problem, state: State) -> bool:
@@ -262,7 +251,8 @@ def as_start(problem: Problem, x0: Any, intercept: bool) -> Array:
     Where an intercept is fitted, the losses at x0 without it say nothing: exp may overflow there.
     """
     if x0 is None:
-        return nearest_point(problem)
+        start: Array = problem.nearest.copy()
+        return start
     if not problem.is_by_coordinate:
         point = problem.as_point(x0, "x0")
         if not math.isfinite(problem.cost(point)):

@@ -51,7 +51,7 @@ class State:
         self.d = problem.n_samples
         self.order = problem.groups.order
         self.reads = 0
-        self.use(problem.penalty)
+        self.penalty, self.terms = problem.penalty, problem.terms()
         self.x, self.constant, self.is_fresh = np.zeros(x.shape), np.zeros(self.outputs), True
         self._evaluate(np.zeros((self.d, self.outputs)))
         self.zero_value, self.zero_constant = self.seen.value, self.constant
@@ -61,7 +61,8 @@ class State:
 
     def use(self, penalty: Any) -> None:
         """Minimise with this penalty from here on."""
-        self.penalty, self.terms = penalty, self.problem.terms(penalty)
+        if penalty is not self.penalty:
+            self.penalty, self.terms = penalty, self.problem.terms(penalty)
 
     @property
     def raw_gradient(self) -> Array:
