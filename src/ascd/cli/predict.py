@@ -11,14 +11,14 @@ import numpy as np
 from ascd.cli import options
 from ascd.cli.console import answer, common, is_for_machines, one_line, say
 from ascd.io.models import UNFILLED, Model, load
-from ascd.io.reading import column_name, read_table
+from ascd.io.reading import read_table
 from ascd.io.tables import LabeledData, check_complete, has_target, word_of
 from ascd.io.writing import write_text
 
 
 @click.command()
 @click.argument("model_file", type=options.EXISTING)
-@options.data_options(*options.FILE, click.option("--target", help="A column to leave out, and to score by."))
+@options.data_options(*options.FILE)
 @click.option("--probabilities", is_flag=True, help="Probabilities of the classes instead (logistic regression).")
 @options.file_options(None, "A CSV file; printed by default.")
 @common
@@ -55,13 +55,9 @@ def predict(model_file: Path, source: options.DataOptions, probabilities: bool, 
 
 
 def _data_for(model: Model, source: options.DataOptions) -> LabeledData:
-    """Return the model's features, and the target where it is there: the one given, else the model's own."""
-    recipe, given, own = model.recipe, source.target, model.header["data"]["target"]
-    if given is not None and own in recipe.levels:
-        recipe = recipe._replace(levels={**recipe.levels, given: model.classes.tolist()})
-    data = read_table(source.data, given or own, source.format, source.dialect, recipe=recipe)
-    if given is not None and data.target not in (given, column_name(given, False)):
-        raise click.UsageError(f"{source.data.name} has no column {given!r} to score by")
+    """Return the model's features, and the model's target where it is there."""
+    target = model.header["data"]["target"]
+    data = read_table(source.data, target, source.format, source.dialect, recipe=model.recipe)
     for note in data.notes:
         if "not seen" in note:
             click.echo(f"{source.data.name}: {one_line(note)}", err=True)

@@ -287,10 +287,7 @@ def _has_header(rows: list[list[str]], decimal: str, model: bool | None, file: s
 def read_csv(path: Path, dialect: Dialect, names: list[str] | None, words: Sequence[str] = (), **options: Any) -> Any:
     """Return the frame of a CSV file, or an iterator of frames where ``options`` has chunksize.
 
-    Parameters
-    ----------
-    dialect, names : what ``detect`` returned
-    words : columns of words, in which 07 must not become 7
+    ``dialect`` and ``names`` are what ``detect`` returned; in columns of ``words`` 07 must not become 7.
     """
     import pandas
 

@@ -217,12 +217,7 @@ def label(
 ) -> LabeledData:
     """Return the target apart from the other columns, and these as features; columns without a name are left out.
 
-    Parameters
-    ----------
-    frame : DataFrame as it was read
-    file : the file's name, for errors
-    recipe : of a model's data: its features are those of the result, and the target may be missing
-    decimal : the decimal mark of numbers in text
+    With a ``recipe`` of a model's data the features are the model's, and the target may be missing.
     """
     frame.columns = [str(name) for name in frame.columns]
     known = recipe or Recipe()
