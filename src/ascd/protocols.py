@@ -39,8 +39,7 @@ class Loss(Protocol):
 
 
 class LossOptions(Protocol):
-    """Compiled: value + conjugate(u) − u·z ≥ 0 without cancellation, for certificates; weight·loss(y, z), also where
-    the loss alone is too small or large for float64.  ``check_target`` raises a ValueError for wrong targets."""
+    """Compiled: value + conjugate(u) − u·z without cancellation; weight·loss(y, z).  Wrong targets: a ValueError."""
 
     def divergence(self, y: float, z: float, u: float) -> float: ...
     def weighted_value(self, weight: float, y: float, z: float) -> float: ...
@@ -68,13 +67,7 @@ class PiecewisePenalty(Penalty, Protocol):
 
 
 class PenaltyOptions(Protocol):
-    """``cost_size``, compiled, is the sum of the sizes of the terms of Ψ_j(x), which may cancel.
-
-    ``check`` returns the penalty for n coordinates, its parameters checked; ``scaled`` the penalty times a factor, its
-    linear term left alone, for paths; ``is_smooth`` allows the steepness "gs" and "gsl"; ``is_held`` says that bounds
-    or a square hold every coordinate, for speed alone; ``with_free`` returns the penalty for n coordinates and one more
-    that has none, for intercepts of estimators fitted with parts of the engine.
-    """
+    """See "A penalty" in ``docs/extending.md``; ``cost_size`` is compiled, ``scaled`` leaves the linear term alone."""
 
     def cost_size(self, x: float, j: int) -> float: ...
     def check(self, n: int) -> Any: ...

@@ -14,11 +14,13 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._core.checks import Array, as_number, as_parameter
+from ascd._core.contracts import asked
 from ascd._core.jit import helper
 from ascd.problem.arithmetic import keeps_digits, length_of, violation_of
 from ascd.problem.groups import Groups
@@ -159,6 +161,10 @@ class NormOfBlocks:
         return BlockNorm(strength, np.full(count, l1), np.full(count, ridge), positive)
 
 
+#: Returns a finite number that is not negative: 0·inf is nan.
+as_strength = partial(as_number, low=0.0, high=sys.float_info.max)
+
+
 @dataclass(frozen=True, eq=False)
 class GroupL2(NormOfBlocks):
     """strength·Σ_b weight_b·‖x_b‖ + ½·ridge·‖x‖², over groups of columns (and all outputs together).
@@ -243,11 +249,6 @@ class L21(NormOfBlocks):
     groups: None = None
 
 
-def as_strength(value: Any, name: str) -> float:
-    """Return a finite number that is not negative: 0·inf is nan."""
-    return as_number(value, name, low=0.0, high=sys.float_info.max)
-
-
 class Entrywise(NamedTuple):
     """A penalty by coordinate, applied to every entry of the rows of coefficients.
 
@@ -298,7 +299,7 @@ class Entrywise(NamedTuple):
         return 0.0, most
 
     def is_smooth(self) -> bool:
-        return bool(hasattr(self.penalty, "is_smooth") and self.penalty.is_smooth())
+        return asked(self.penalty, "is_smooth", False)
 
     def scaled(self, factor: float) -> Entrywise:
         return self._replace(penalty=self.penalty.scaled(factor))
