@@ -115,32 +115,14 @@ class DualFit:
         return self.root * length * np.minimum(1.0 / least, rows / least**2), self.root * (length / least)
 
 
-class InterceptFit:
-    """The column of ones alone, B = H^½·1: the dual point moves along H, θ' = θ − ρ·H/ΣH; ``root`` is H/ΣH."""
-
-    def __init__(self, curvature: Array, total: float) -> None:
-        self.root = curvature / total
-
-    def moved(self, dual: Array, excess: Array) -> Array:
-        return dual - self.root * float(excess[0])
-
-    def reach(self, excess: Array) -> tuple[Array, ...]:
-        return (self.root * (SAFETY * abs(float(excess[0]))),)
-
-
 def fit_to(
     design: Matrix, columns: Array, intercept: bool, curvature: Array, weight: Any, required: Array
-) -> DualFit | InterceptFit | None:
+) -> DualFit | None:
     """Return a fit for these columns; None where they are too many, or depend on each other and that is not certain."""
-    if intercept and columns.size == 0:
-        with np.errstate(over="ignore"):
-            total = float(curvature.sum())
-        if 0.0 < total < np.inf:
-            return InterceptFit(curvature, total)
     count = columns.size + intercept
     if count > 200 and curvature.size * count**2 > 4e9:  # operations: about a second
         return None
-    block = as_block(design.take(columns), curvature.size)
+    block = as_block(design.take(columns), curvature.size) if columns.size else np.empty((curvature.size, 0))
     if intercept:
         block = np.c_[block, np.ones(curvature.size)]
     root = np.sqrt(curvature)
