@@ -79,12 +79,6 @@ class Outputs:
 
     def balance(self, Z: Array) -> Array:
         """Add the best constant of each output to the predictions, in place; return the constants."""
-        if self.is_quadratic:
-            gradient = self.evaluate(Z, False)[1]
-            # where no sample counts, every constant is as good as the other
-            shift = -gradient.sum(axis=0) / self.most if self.most > 0.0 else np.zeros(self.n_outputs)
-            Z += shift
-            return shift
         shift, room = np.empty(self.n_outputs), np.empty((2, len(Z)))
         for t in range(self.n_outputs):
             sample, column = Sample(self.target[:, t].copy(), self.weight), Z[:, t].copy()
@@ -271,7 +265,7 @@ def is_balanced(
         search[LOW] = t
     low, high = search[LOW], search[HIGH]
     if search[STRIDE] == 0.0:
-        search[STRIDE] = size / most if most < math.inf else 1.0
+        search[STRIDE] = size / most if 0.0 < most < math.inf else 1.0
     stride = search[STRIDE]
     is_newton = second > SMALL * min(size, most)
     step = -first / second if is_newton else math.copysign(stride, -first)

@@ -57,11 +57,6 @@ class Softmax:
     def balance(self, Z: Array) -> Array:
         """Add the best constants, which sum to 0, to the predictions, in place; return them."""
         shift = np.zeros(self.n_outputs)
-        if not Z.any():  # logarithms of the classes' shares, if all have one
-            counts = np.bincount(self.labels, self.weight, self.n_outputs)
-            if counts.min() > SMALLEST_SHARE * counts.max():
-                shift = np.log(counts) - np.log(counts).mean()
-                Z += shift
         value, gradient, curvature = self._evaluate(Z)
         for _ in range(50):
             sums = gradient.sum(axis=0)
