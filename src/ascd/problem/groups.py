@@ -34,16 +34,6 @@ class Groups:
         sizes: Array = self.starts[1:] - self.starts[:-1]
         return sizes
 
-    @cached_property
-    def longest(self) -> int:
-        """Columns of the largest block."""
-        return int(self.sizes.max())
-
-    @cached_property
-    def is_plain(self) -> bool:
-        """True if the columns are in their own order."""
-        return bool((self.order == np.arange(self.order.size)).all())
-
     def columns(self, blocks: Array) -> Array:
         """Return positions in ``order`` of the columns of some blocks, which are in rising order."""
         if blocks.size == self.count:

@@ -223,11 +223,6 @@ class Problem:
         """Where blocks begin and end in the flat vector of coefficients."""
         return self.groups.starts * self.n_outputs
 
-    @property
-    def longest(self) -> int:
-        """Coefficients of the largest block."""
-        return self.groups.longest * self.n_outputs
-
     # ---- values at a point
 
     def linear_predictor(self, x: Any) -> Array:

@@ -128,7 +128,7 @@ def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
     target = max(SMALL_FINE * now.violation, rounding)
     sweep_blocks(
         state.penalty, gram, gradient.ravel(), x.ravel(), starts, blocks, positive(lipschitz),
-        np.empty((3, problem.longest)), *rooms_for_past(x.size), outputs, target, most,
+        np.empty((3, state.terms.longest)), *rooms_for_past(x.size), outputs, target, most,
     )  # fmt: skip
     start = state.constant - means @ (x - state.x)
     there, moved = state.evaluate_at(columns @ x + start)

@@ -57,7 +57,7 @@ class WorkingSet:
     @cached_property
     def columns(self) -> Array:
         """Columns of the matrix."""
-        return self.blocks if self.groups.is_plain and self.is_by_coordinate else self.groups.order[self.rows]
+        return self.blocks if self.is_by_coordinate else self.groups.order[self.rows]
 
     @cached_property
     def layout(self) -> BlockLayout:
