@@ -85,9 +85,14 @@ class Softmax:
     def gap(self, Z: Array, dual: Array, reach: Array, scale: float) -> float:
         """Return the Kullback–Leibler divergences at scale·gradient, the largest within shares ``reach`` of it."""
         terms = np.empty(self.labels.size)
-        given = (Z, self.labels, self.weight, reach, scale, np.empty(Z.shape), terms)
+        given = (Z, self.labels, self.weight, self.errors(Z), reach, scale, np.empty(Z.shape), terms)
         share(costs.CURVED_SAMPLE * Z.size, terms.size, fill_gaps, *given)
         return float(terms.sum())
+
+    def errors(self, Z: Array) -> Array:
+        """Return relative errors of the probabilities: of z − max z in the exponent, exp, its sum and the quotient."""
+        found: Array = (self.n_outputs + 8.0 + 2.0 * np.ptp(Z, axis=1)) * UNIT
+        return found
 
     def own_curvature(self, seen: Any, t: int) -> Array:
         """Return s·p(1 − p) of one class, from raw gradients s·p or s·(1 − p): p − p² would cancel."""
@@ -109,7 +114,7 @@ class SoftmaxDual(FittedDual):
     def near(self, dual: Array, misses: Array) -> tuple[Array, float]:
         """Return how far the nearest dual point with sums of 0 is, where sums are off by ``misses`` (1, T)."""
         loss, size = self.loss, np.abs(dual)
-        part = (loss.n_outputs + 8.0 + 2.0 * np.ptp(self.point.predictor, axis=1)) * UNIT  # as in ``error_of``
+        part = loss.errors(self.point.predictor)
         if misses.size:
             missed = misses[-1] + part @ size
             own, shared, _ = self.point.curvature
@@ -212,8 +217,8 @@ def fill_softmax(
 
 @kernel
 def fill_gaps(
-    z: Array, labels: Array, weight: Array, reach: Array, scale: float, shares: Array, terms: Array, start: int,
-    stop: int,
+    z: Array, labels: Array, weight: Array, errors: Array, reach: Array, scale: float, shares: Array, terms: Array,
+    start: int, stop: int,
 ) -> None:  # fmt: skip
     """Fill in the divergences KL(q ‖ p) at most, with what rounding and the reach add to them."""
     below = math.log(scale) if scale > 0.0 else 0.0
@@ -223,17 +228,8 @@ def fill_gaps(
         if weight[k] > 0.0:
             y = wide(labels[k])
             loss, others = fill_shares(z[k], y, shares[k])
-            near, error = reach[k] if reach.size > 0 else 0.0, error_of(z[k])
-            terms[k] = weight[k] * largest_divergence(shares[k, y], others, loss, scale, below, error, near)
-
-
-@helper
-def error_of(z: Array) -> float:
-    """Return the relative error of the probabilities: of z − max z in the exponent, exp, their sum and the quotient."""
-    least, most = math.inf, -math.inf
-    for t in range(z.size):
-        least, most = min(least, z[t]), max(most, z[t])
-    return (z.size + 8.0 + 2.0 * (most - least)) * UNIT
+            near = reach[k] if reach.size > 0 else 0.0
+            terms[k] = weight[k] * largest_divergence(shares[k, y], others, loss, scale, below, errors[k], near)
 
 
 @helper
