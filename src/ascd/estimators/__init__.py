@@ -1,12 +1,12 @@
 """Estimators with scikit-learn's interface; see docs/estimators.md.
 
-============================================  =========================================================
-``least_squares``, ``block_models``           squared loss: one target; groups or several targets
-``poisson``, ``huber``, ``logistic``, ``svm`` other losses
-``paths``, ``cross_validation``               paths as functions; strengths chosen by cross-validation
-``_parameters``, ``_data``, ``_solving``      parameters; the one way in for X and y; problems stated and solved
-``_base``                                     one fit, one certificate, one prediction
-============================================  =========================================================
+========================================  =============================================================
+``least_squares``                         squared loss: single features, groups, several targets
+``logistic``, ``huber``, ``svm``          other losses, with Poisson's beside the logistic one
+``paths``, ``cross_validation``           paths as functions; strengths chosen by cross-validation
+``_parameters``, ``_data``, ``_solving``  parameters; the one way in for X and y; problems stated and solved
+``_base``                                 one fit, one certificate, one prediction
+========================================  =============================================================
 
 A file is imported when one of its names is first asked for: half of scikit-learn is needed by cross-validation alone.
 scikit-learn's modules import each other in circles, so two threads that import it at once by different ways meet
@@ -22,10 +22,6 @@ from threading import RLock
 TYPE_CHECKING = False  #: as in ``typing``, which takes longer to import than all the rest here
 if TYPE_CHECKING:
     from ascd.estimators._base import Certificate as Certificate
-    from ascd.estimators.block_models import GroupLasso as GroupLasso
-    from ascd.estimators.block_models import MultiTaskElasticNet as MultiTaskElasticNet
-    from ascd.estimators.block_models import MultiTaskLasso as MultiTaskLasso
-    from ascd.estimators.block_models import SparseGroupLasso as SparseGroupLasso
     from ascd.estimators.cross_validation import ElasticNetCV as ElasticNetCV
     from ascd.estimators.cross_validation import GroupLassoCV as GroupLassoCV
     from ascd.estimators.cross_validation import HuberRegressorCV as HuberRegressorCV
@@ -40,26 +36,29 @@ if TYPE_CHECKING:
     from ascd.estimators.huber import HuberRegressor as HuberRegressor
     from ascd.estimators.least_squares import NNLS as NNLS
     from ascd.estimators.least_squares import ElasticNet as ElasticNet
+    from ascd.estimators.least_squares import GroupLasso as GroupLasso
     from ascd.estimators.least_squares import Lasso as Lasso
+    from ascd.estimators.least_squares import MultiTaskElasticNet as MultiTaskElasticNet
+    from ascd.estimators.least_squares import MultiTaskLasso as MultiTaskLasso
     from ascd.estimators.least_squares import Ridge as Ridge
+    from ascd.estimators.least_squares import SparseGroupLasso as SparseGroupLasso
     from ascd.estimators.least_squares import enet_path as enet_path
     from ascd.estimators.least_squares import lasso_path as lasso_path
     from ascd.estimators.logistic import LogisticRegression as LogisticRegression
+    from ascd.estimators.logistic import PoissonRegressor as PoissonRegressor
     from ascd.estimators.logistic import logistic_path as logistic_path
     from ascd.estimators.paths import model_path as model_path
-    from ascd.estimators.poisson import PoissonRegressor as PoissonRegressor
     from ascd.estimators.svm import LinearSVC as LinearSVC
 
 _FILES = {
     "_base": "Certificate",
-    "block_models": "GroupLasso MultiTaskElasticNet MultiTaskLasso SparseGroupLasso",
     "cross_validation": "ElasticNetCV GroupLassoCV HuberRegressorCV LassoCV LinearSVCCV LogisticRegressionCV "
     "MultiTaskElasticNetCV MultiTaskLassoCV PoissonRegressorCV RidgeCV SparseGroupLassoCV",
     "huber": "HuberRegressor",
-    "least_squares": "ElasticNet Lasso NNLS Ridge enet_path lasso_path",
-    "logistic": "LogisticRegression logistic_path",
+    "least_squares": "ElasticNet GroupLasso Lasso MultiTaskElasticNet MultiTaskLasso NNLS Ridge SparseGroupLasso "
+    "enet_path lasso_path",
+    "logistic": "LogisticRegression PoissonRegressor logistic_path",
     "paths": "model_path",
-    "poisson": "PoissonRegressor",
     "svm": "LinearSVC",
 }
 _HOMES = {name: file for file, names in _FILES.items() for name in names.split()}

@@ -1,13 +1,8 @@
 """What all estimators share: fit, fitted attributes with their certificate, predictions, scores; labels of classifiers.
 
-An estimator states a loss, a penalty and the units of its objective; ``LinearModel`` does the rest:
-
-``_loss``              the name of the loss, or the loss itself
-``_checks``            options of scikit-learn's check of X and y
-``_penalty``           the penalty for a strength, an l1_ratio and deviations of the features
-``_units``             the factor of alpha beside F, and the objective in units of F, for a sum of sample weights
-``_state``             the problem, from data and penalty
-``_keep``              fitted attributes from solutions
+An estimator states a loss (``_loss``), options of scikit-learn's check of X and y (``_checks``), the penalty for a
+strength, an l1_ratio and deviations of the features (``_penalty``), the units of its objective (``_units``) and how
+fitted attributes follow from solutions (``_keep``); ``LinearModel`` does the rest.
 
 The solver minimises F, a sum over the samples.  An estimator's objective is F times ``unit`` (1/n for the Lasso, 2 for
 ridge regression); gap, tolerance and objective of its certificate are in that unit.
@@ -43,7 +38,6 @@ from ascd.estimators._data import (
     classes_at,
     deviations,
     errors_about_x,
-    fit_method,
     is_opened,
     opened_product,
     read,
@@ -53,7 +47,6 @@ from ascd.estimators._parameters import Parameter, estimator
 from ascd.estimators._solving import (
     Followed,
     Settings,
-    changed,
     follow,
     frames_to_the_user,
     solve_in_turn,
@@ -64,21 +57,19 @@ from ascd.problem.penalties import L1L2, BoundedL1L2
 from ascd.results import Status
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     # scikit-learn has no type hints.  A class with a base of unknown type accepts any parameter in the eyes of a type
     # checker, and Lasso(alfa=1) would pass: what estimators take from scikit-learn's classes is declared here.
     class BaseEstimator:
         n_features_in_: int
         feature_names_in_: Array
+        get_params: Any
+        set_params: Any
+        get_metadata_routing: Any
+        set_fit_request: Any
+        set_predict_request: Any
+        set_score_request: Any
+        _validate_params: Any
 
-        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
-        def set_params(self, **params: Any) -> Self: ...
-        def get_metadata_routing(self) -> Any: ...
-        def set_fit_request(self, **requested: bool | str | None) -> Self: ...
-        def set_predict_request(self, **requested: bool | str | None) -> Self: ...
-        def set_score_request(self, **requested: bool | str | None) -> Self: ...
-        def _validate_params(self) -> None: ...
         def __sklearn_tags__(self) -> Any: ...
         @classmethod
         def _get_param_names(cls) -> list[str]: ...
@@ -88,15 +79,12 @@ if TYPE_CHECKING:
     class ClassifierMixin: ...
 
     class SparseCoefMixin:
-        def sparsify(self) -> Self: ...
-        def densify(self) -> Self: ...
+        sparsify: Any
+        densify: Any
 
 else:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.linear_model._base import SparseCoefMixin
-
-
-# ---- what is proved of a fit
 
 
 @dataclass(frozen=True)
@@ -171,9 +159,6 @@ def warn_of_convergence(message: str) -> None:
     warnings.warn(message, ConvergenceWarning, stacklevel=frames_to_the_user())
 
 
-# ---- estimators
-
-
 @estimator
 class LinearModel(BaseEstimator):
     """A model X·coef + intercept whose coefficients minimise a loss and a penalty."""
@@ -213,8 +198,6 @@ class LinearModel(BaseEstimator):
         """scikit-learn's, cached: it inspects the signature in every call, several times a fit."""
         return super()._get_param_names()
 
-    # ---- what an estimator stands for
-
     def _units(self, total: float) -> tuple[float, float]:
         """Return the factor of alpha beside F, and the objective in units of F; ``total`` is Σ s_k."""
         return total, 1.0 / total
@@ -228,18 +211,14 @@ class LinearModel(BaseEstimator):
         return elastic_net(ratio * strength, (1.0 - ratio) * strength, n_features, scale=scale, **how)
 
     def _state(self, data: Training, penalty: Any) -> Any:
-        threads, weight = as_threads(self.n_jobs), data.balanced_weight
-        return state_problem(data.X, data.y, self._loss, penalty, weight, data.offset, threads)
-
-    # ---- fitting
+        return state_problem(data, data.y, self._loss, penalty, as_threads(self.n_jobs))
 
     if TYPE_CHECKING:
 
         def _keep(self, solutions: list[Any], unit: float = 1.0) -> None:
             """Set the fitted attributes from solutions."""
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:
-        return read(self, X, y, sample_weight, offset)
+    _read = read
 
     def _settings(self) -> Settings:
         return Settings(
@@ -260,7 +239,7 @@ class LinearModel(BaseEstimator):
         scale = self._scale(data)
         penalties = [self._penalty(strength, ratio, data.X.shape[1], scale) for ratio in ratios]
         first = self._state(data, penalties[0])
-        return [first, *(changed(first, penalty=penalty) for penalty in penalties[1:])]
+        return [first, *(first.replace(penalty=penalty) for penalty in penalties[1:])]
 
     def _fit_one(self, data: Training, strength: float, ratio: float) -> None:
         """Fit with a penalty of this strength, in the user's units."""
@@ -270,7 +249,7 @@ class LinearModel(BaseEstimator):
     def _fit_strength(self, data: Training, problem: Any, strength: float) -> None:
         """Fit a problem with a penalty of strength 1 for this strength, in the user's units."""
         factor, unit = self._units(data.total)
-        stronger = changed(problem, penalty=problem.penalty.scaled(strength * factor))
+        stronger = problem.replace(penalty=problem.penalty.scaled(strength * factor))
         self._keep(self._solve(data, [stronger]), unit)
 
     def _reweighed(self, data: Training, problem: Any, ratio: float) -> Any:
@@ -278,7 +257,7 @@ class LinearModel(BaseEstimator):
         parts: dict[str, Any] = {"sample_weight": data.balanced_weight}
         if self.standardize:  # each fold uses the deviations of the samples that it fits
             parts["penalty"] = self._penalty(1.0, ratio, data.X.shape[1], self._scale(data))
-        return changed(problem, **parts)
+        return problem.replace(**parts)
 
     def _follow(
         self, data: Training, problem: Any, strengths: Array, settings: Settings, x0: Array | None = None
@@ -325,14 +304,17 @@ class LinearModel(BaseEstimator):
         First-order conditions are what other libraries stop at: a fit that meets them is not warned about.  After an
         interrupted solution ``fit_method`` raises ``KeyboardInterrupt``.
         """
-        if not all(np.isfinite(values).all() for values in (coef, intercept, *(one.x for one in solutions))):
+        is_finite, self._is_interrupted = bool(np.isfinite(coef).all() and np.isfinite(intercept).all()), False
+        for one in solutions:
+            is_finite = is_finite and bool(np.isfinite(one.x).all())
+            self._is_interrupted = self._is_interrupted or one.status is Status.INTERRUPTED
+        if not is_finite:
             raise ValueError(
                 f"{type(self).__name__} ended with coefficients that are not finite. The input data may contain large "
                 "values and need to be preprocessed."
             )
         self.coef_, self.intercept_ = coef, intercept
         self.certificate_ = found = certificate_of(solutions, self.tol, unit)
-        self._is_interrupted = Status.INTERRUPTED in [one.status for one in solutions]
         if found.status.is_answer or found.status is Status.INTERRUPTED:
             return
         gap = f"the duality gap is {found.gap:.3g}" if found.gap < math.inf else "no duality gap is known"
@@ -341,8 +323,6 @@ class LinearModel(BaseEstimator):
             f"times the objective at zero coefficients), for an objective of {found.objective:.6g}, all in the units "
             f"of the objective. {ADVICE[found.status]}"
         )
-
-    # ---- predicting
 
     def _linear_predictor(self, X: Any, offset: Any = None) -> Any:
         """Return X·coef + intercept + offset, where X is and in its form.
@@ -404,19 +384,6 @@ class LinearRegressor(RegressorMixin, LinearModel):
         return sparse.csr_matrix(np.atleast_2d(to_numpy(self.coef_)))
 
 
-class PenalisedRegressor(LinearRegressor):
-    """A regressor with ``alpha`` and ``l1_ratio``."""
-
-    alpha: Any
-    l1_ratio: Any
-
-    @fit_method
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model."""
-        self._fit_one(self._read(X, y, sample_weight), self.alpha, self.l1_ratio)
-        return self
-
-
 class LinearClassifier(ClassifierMixin, SparseCoefMixin, LinearModel):
     """A linear estimator of classes."""
 
@@ -471,23 +438,15 @@ class LinearClassifier(ClassifierMixin, SparseCoefMixin, LinearModel):
         return data._replace(y=codes, factors=factors)
 
 
-# ---- parts of estimators
-
 TOO_STRONG = (
     "alpha times the sum of sample_weight (1/C of classifiers) must be finite in float64: decrease alpha, or increase C"
 )
 
 
 def elastic_net(
-    l1: float,
-    l2: float,
-    n_features: int,
-    *,
-    weights: Any = None,
-    bounds: Any = None,
-    positive: bool = False,
+    l1: float, l2: float, n_features: int, *, weights: Any = None, bounds: Any = None, positive: bool = False,
     scale: Array | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return the penalty ``weights_j·(l1·scale_j·|x| + ½·l2·scale_j²·x²)``, within bounds where there are any.
 
     There are two kinds, with and without bounds, whatever parts are zero: the code compiled for one estimator then
@@ -517,6 +476,12 @@ def as_bounds(bounds: Any, n_features: int) -> tuple[Any, Any]:
     if np.any(np.asarray(lower) > 0.0) or np.any(np.asarray(upper) < 0.0):
         raise ValueError(f"bounds must allow the coefficient 0: lower ≤ 0 ≤ upper; got {bounds!r}")
     return lower, upper
+
+
+def row_factors(penalty_weights: Any, n_features: int) -> Array:
+    """Return the penalty weights of the features, 1 each for None."""
+    given = 1.0 if penalty_weights is None else penalty_weights
+    return np.broadcast_to(as_parameter(given, "penalty_weights", n_features, low=0.0), n_features)
 
 
 def with_offset(z: Any, offset: Any) -> Any:

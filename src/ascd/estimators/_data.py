@@ -1,8 +1,8 @@
 """The one way in for data: where X lives is decided here, once, and the fitted arrays go back into its form.
 
-- Arrays, frames and sparse matrices in memory are checked by scikit-learn and become ``InMemory``.
-- Tables, files, Dask's collections, arrays on a device and matrices of the user's own become ``Opened``: they are read
-  through a matrix of the library, and answer what ``InMemory`` does, so that no estimator has to know which it has.
+- Arrays, frames and sparse matrices in memory are checked by scikit-learn.
+- Tables, files, Dask's collections, arrays on a device and matrices of the user's own are read through a matrix of the
+  library.  ``Data`` answers the same for both, so that no estimator has to know which it has.
 - float32 data: ``coef_`` and ``intercept_`` are float32 where scikit-learn's are, and so is what the certificate is
   about (``_solving.rounded``).
 - Targets, weights and offsets of Dask or on a device come to the host.  The fitted arrays go to the device of X;
@@ -32,7 +32,7 @@ from ascd._core import devices
 from ascd._core.checks import Array, as_finite_vector, check_places, refuse_masks
 from ascd._core.devices import library_of, to_host
 from ascd.estimators._parameters import documented
-from ascd.matrix.base import Matrix, as_block
+from ascd.matrix.base import as_block
 from ascd.matrix.cached import Remote
 from ascd.matrix.chunked import InTurn, chunked
 from ascd.matrix.dense import Dense, LocalDense
@@ -52,9 +52,6 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 EPS = float(np.finfo(np.float64).eps)
 #: What follows where A and b are names, and no words.
 _NAMED = r"\b(?= (?:must|has|and|are|is)\b|[,:;.]|$)"
-
-
-# ---- where data live
 
 
 def is_opened(X: Any) -> bool:
@@ -91,9 +88,6 @@ def beside(X: Any, values: Any) -> Any:
     if type(X) is np.ndarray or not is_there(X) or np.asarray(values).dtype.kind not in "fiub":
         return values
     return devices.put_beside(X.data if is_sparse_on_device(X) else X, values)
-
-
-# ---- fits
 
 
 def fit_method(fit: Fit) -> Fit:
@@ -179,8 +173,7 @@ def read(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
             refuse_masks(values, name)
     if sparse.issparse(y):
         raise TypeError(f"y must be a dense array; got a sparse {type(y).__name__}: use y.toarray()")
-    data: Any
-    if is_opened(X):
+    if type(X) is not np.ndarray and is_opened(X):
         data, y = _read_opened(estimator, X, y, **checks)
     else:
         if sparse.issparse(X):
@@ -189,7 +182,7 @@ def read(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
         if is_read_in_place(X):  # it is large: nothing is converted
             layout = {"accept_sparse": ["csc", "csr"], "dtype": None, "order": None}
         matrix, y = validate_data(estimator, X, y, **{**layout, "ensure_all_finite": False, **checks})
-        data = InMemory(matrix)
+        data = Data(matrix)
     vars(estimator).pop("_table", None)
     if hasattr(X, "without_rows"):
         estimator._table = X.without_rows()
@@ -203,9 +196,9 @@ def read(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
 
 def _read_opened(
     estimator: Any, X: Any, y: Any, multi_output: bool = False, y_numeric: bool = False, **_: Any
-) -> tuple[Opened, Array]:
+) -> tuple[Data, Array]:
     """Open the data; features are counted and named, and the target is checked as scikit-learn does."""
-    data = Opened(X)
+    data = Data(X)
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
     target = _check_y(y, multi_output=multi_output, y_numeric=y_numeric, estimator=estimator)
@@ -235,83 +228,56 @@ def rows_only(count: int) -> Array:
     return np.broadcast_to(0.0, (count, 1))
 
 
-# ---- the two kinds of data
-
-
-class InMemory:
-    """An array or a sparse matrix; ``matrix`` is what problems take."""
-
-    is_local = True
+class Data:
+    """X as it is read; ``matrix`` is what problems take: an array or a sparse matrix, or a matrix of the library."""
 
     def __init__(self, X: Any) -> None:
-        self.matrix, self.shape = X, X.shape
-
-    def predictor(self, rows: Array, used: Array) -> Callable[[Array], Array]:
-        """Return a function coefs ↦ X[rows]·coefs for coefficients that are zero outside ``used``."""
-        X = self.matrix
-        chosen = X[:, used][rows] if sparse.issparse(X) else X[np.ix_(rows, used)]
-        return lambda coefs: np.asarray(chosen @ coefs[used])
-
-    def rows(self, chosen: Array) -> Any:
-        """Return some rows, in a layout for predictions."""
-        X = self.matrix
-        return X.tocsr()[chosen] if sparse.issparse(X) else np.ascontiguousarray(X[chosen])
-
-    def with_constant(self, value: float) -> InMemory:
-        """Return X with a constant last column, in X's own layout."""
-        X, column = self.matrix, np.full((self.shape[0], 1), float(value))
-        if sparse.issparse(X):
-            return InMemory(sparse.hstack([X, column], format=X.format))
-        extended = np.empty((X.shape[0], X.shape[1] + 1), order="C" if X.flags.c_contiguous else "F")
-        extended[:, :-1], extended[:, -1:] = X, column
-        return InMemory(extended)
-
-    def by_samples(self) -> InMemory:
-        """Return X in a layout whose rows are contiguous."""
-        return InMemory(self.matrix.tocsr() if sparse.issparse(self.matrix) else np.ascontiguousarray(self.matrix))
-
-    def by_features(self) -> InMemory:
-        """Return X in a layout whose columns are contiguous."""
-        return InMemory(self.matrix.tocsc() if sparse.issparse(self.matrix) else np.asfortranarray(self.matrix))
-
-
-class Opened:
-    """Data behind a matrix of the library; products and rows are made of what that answers."""
-
-    is_local = False
-
-    def __init__(self, X: Any) -> None:
-        self.matrix: Matrix = open_design(X)
-        self.shape = self.matrix.shape
-        self.names = names_of(X)
+        self.is_local = isinstance(X, np.ndarray) or sparse.issparse(X)
+        self.matrix: Any = X if self.is_local else open_design(X)
+        self.shape, self.names = self.matrix.shape, None if self.is_local else names_of(X)
 
     def times(self, coefs: Array) -> Array:
-        """Return X·coefs, for one vector or for one a column."""
+        """Return X·coefs of data that are not local, for one vector or for one a column."""
         used = np.flatnonzero(coefs if coefs.ndim == 1 else coefs.any(axis=1))
         out = np.zeros((self.shape[0], *coefs.shape[1:]), order="F")
         self.matrix.add(used, np.ascontiguousarray(coefs[used], dtype=np.float64), out)
         return out
 
     def predictor(self, rows: Array, used: Array) -> Callable[[Array], Array]:
-        """Return a function coefs ↦ X[rows]·coefs."""
-        return lambda coefs: np.asarray(self.times(coefs)[rows])
+        """Return a function coefs ↦ X[rows]·coefs for coefficients that are zero outside ``used``."""
+        X = self.matrix
+        if not self.is_local:
+            return lambda coefs: self.times(coefs)[rows]
+        chosen = X[:, used][rows] if sparse.issparse(X) else X[np.ix_(rows, used)]
+        return lambda coefs: np.asarray(chosen @ coefs[used])
 
-    def with_constant(self, value: float) -> Opened:
-        """Return X with one more column, which is constant."""
-        wider = self.matrix.with_constant(float(value)) if isinstance(self.matrix, Remote) else None
-        if wider is not None:
-            return Opened(wider)
-        (d, n), column = self.shape, np.full((self.shape[0], 1), float(value))
-        parts = [self.matrix, LocalDense(Dense(column), (d, 1))]
-        return Opened(chunked(InTurn(parts), np.array([0, d]), np.array([0, n, n + 1])))
+    def with_constant(self, value: float) -> Data:
+        """Return X with a constant last column, in X's own layout."""
+        X, (d, n), column = self.matrix, self.shape, np.full((self.shape[0], 1), float(value))
+        if sparse.issparse(X):
+            return Data(sparse.hstack([X, column], format=X.format))
+        if self.is_local:
+            extended = np.empty((d, n + 1), order="C" if X.flags.c_contiguous else "F")
+            extended[:, :-1], extended[:, -1:] = X, column
+            return Data(extended)
+        wider = X.with_constant(float(value)) if isinstance(X, Remote) else None
+        if wider is None:
+            parts = InTurn([X, LocalDense(Dense(column), (d, 1))])
+            wider = chunked(parts, np.array([0, d]), np.array([0, n, n + 1]))
+        return Data(wider)
 
-    def by_samples(self) -> Opened:
-        raise ValueError(
-            "the dual of a support vector machine reads samples one by one, which must be in memory: use "
-            "loss='squared_hinge' and dual=False, or pass an array"
-        )
-
-    def by_features(self) -> Opened:
+    def laid_out(self, by_samples: bool) -> Data:
+        """Return X in a layout whose rows (or columns) are contiguous."""
+        if self.is_local:
+            is_sparse, X = sparse.issparse(self.matrix), self.matrix
+            if by_samples:
+                return Data(X.tocsr() if is_sparse else np.ascontiguousarray(X))
+            return Data(X.tocsc() if is_sparse else np.asfortranarray(X))
+        if by_samples:
+            raise ValueError(
+                "the dual of a support vector machine reads samples one by one, which must be in memory: use "
+                "loss='squared_hinge' and dual=False, or pass an array"
+            )
         return self
 
 
@@ -325,7 +291,7 @@ def names_of(X: Any) -> Array | None:
 
 def moments(X: Any, weight: Array | None) -> tuple[Array, Array]:
     """Return weighted means and variances of the columns of any X, from one pass over it."""
-    matrix = open_design(X.matrix if isinstance(X, InMemory | Opened) else X)
+    matrix = open_design(X.matrix if isinstance(X, Data) else X)
     n = matrix.shape[0]
     share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
     found = matrix.column_stats(share, share[None])
@@ -356,15 +322,12 @@ def deviations(X: Any, weight: Array | None) -> Array:
     return np.where(is_constant | ~np.isfinite(found), 1.0, found)
 
 
-# ---- predictions
-
-
 def opened_product(estimator: Any, X: Any, columns: Array) -> Any:
     """Return X·columns for opened data that must have the features of the fit."""
     if is_collection(X):
         check_features(estimator, X.shape[1], names_of(X))
         return dask_product(X, columns)
-    data = Opened(X)
+    data = Data(X)
     check_features(estimator, data.shape[1], data.names)
     read_all = partial(data.matrix.column_stats, 1.0, np.empty((0, data.shape[0])))
     if not data.matrix.is_dear:  # a pass for this alone costs too much where data are remote
@@ -447,9 +410,6 @@ def probabilities_at(odds: Array) -> Array:
 def log_probabilities_at(odds: Array) -> Array:
     """Return the logarithm of the probability of each class from log-odds."""
     return np.asarray(log_softmax(odds, axis=1) if odds.ndim == 2 else log_expit(np.stack([-odds, odds], axis=1)))
-
-
-# ---- error messages
 
 
 def renamed(message: str) -> str:

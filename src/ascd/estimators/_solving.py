@@ -22,14 +22,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import assert_all_finite
 
 from ascd._core.checks import Array, unknown_name
 from ascd._core.timing import Stopwatch
 from ascd.matrix.base import DataGone, as_block
 from ascd.matrix.columns import UNIT
-from ascd.problem.block_penalties import BlockNorm, SparseGroup
+from ascd.problem.block_penalties import BlockNorm
 from ascd.problem.penalties import L1L2, BoundedL1L2
 from ascd.problem.problem import Problem
 from ascd.results import Solution, Status, hearing_of_losses, tell_of_loss
@@ -58,21 +57,17 @@ class Settings:
     to_float32: bool = False
 
 
-# ---- problems
-
-
-def state_problem(
-    X: Any, y: Array, loss: Any, penalty: Any, weight: Array | None, offset: Array | None = None, n_jobs: int = 1
-) -> Any:
-    """Return the problem of a loss and a penalty on data (``_data``)."""
+def state_problem(data: Any, target: Array, loss: Any, penalty: Any, n_jobs: int = 1) -> Any:
+    """Return the problem of a loss and a penalty on data (``_data.Training``), with another target than theirs."""
+    X, weight = data.X.matrix, data.weight if data.factors is None else data.balanced_weight
     try:
-        problem = Problem(X.matrix, y, loss, penalty, weight, offset, n_jobs)
+        problem = Problem(X, target, loss, penalty, weight, data.offset, n_jobs)
     except ValueError:
-        if isinstance(X.matrix, np.ndarray) or sparse.issparse(X.matrix):  # scikit-learn's words for nan and inf
-            assert_all_finite(X.matrix, input_name="X")
+        if data.X.is_local:  # scikit-learn's words for nan and inf
+            assert_all_finite(X, input_name="X")
         raise
-    if y.ndim == 1 and len(y) >= 10:  # equal by chance, or an example, where there are fewer samples
-        warn_of_copies(problem, y, getattr(X, "names", None))
+    if target.ndim == 1 and len(target) >= 10:  # equal by chance, or an example, where there are fewer samples
+        warn_of_copies(problem, target, data.X.names)
     return problem
 
 
@@ -104,16 +99,6 @@ def frames_to_the_user() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("ascd", "sklearn"):
         frame, level = frame.f_back, level + 1
     return level
-
-
-def changed(problem: Any, **parts: Any) -> Any:
-    """Return the problem with other parts on the same matrix."""
-    if isinstance(parts.get("penalty"), SparseGroup):
-        parts["penalty"] = parts["penalty"].compiled(problem.groups)
-    return problem.replace(**parts)
-
-
-# ---- solutions
 
 
 def solve_problem(
@@ -201,9 +186,6 @@ def added(first: Any, second: Any, best: Any) -> Any:
     return replace(best, **{name: getattr(first, name) + getattr(second, name) for name in names})
 
 
-# ---- float32
-
-
 def in_float32(problem: Any, found: Any, settings: Settings) -> Any:
     """Return the solution with coefficients and intercepts that float32 holds, and their own gap.
 
@@ -251,9 +233,6 @@ def objective_at(problem: Any, x: Array, constant: Any) -> tuple[float, float]:
         targets, predictions = problem.stated.sizes(largest if gradient.shape[1] > 1 else predictor[:, 0])
         error += 16.0 * float(problem.weight @ ((1.0 + targets) * (1.0 + predictions)))
     return float(value), 2.0 * UNIT * error
-
-
-# ---- rules of the paper
 
 
 def minimize_problem(
@@ -323,9 +302,6 @@ def _check_for_rules(problem: Any, solver: Any) -> None:
         raise ValueError(f"solver must be 'auto' for the {loss} loss, whose curvature has no bound; got {solver!r}")
 
 
-# ---- paths
-
-
 class Followed(NamedTuple):
     """The fits for a sequence of penalties, one along the last axis of ``coefs``, in the solver's units."""
 
@@ -345,41 +321,43 @@ def follow(problem: Any, factors: Array, settings: Settings, *, intercept: bool,
     """Fit the problem with its penalty times each of the falling factors, each started from the one before."""
     if settings.solver == "auto":
         how: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "n_jobs": settings.n_jobs}
-
-        def steps() -> Followed:
-            found = path(problem, alphas=factors, intercept=intercept, x0=x0, early_stop=False, **how)
-            tolerance = settings.tol * found.zero_objective
-            return Followed(found.coefs, found.intercepts, found.gaps, found.n_iters, tolerance, found.status)
-
-        return followed(steps, len(factors))
+        found = whole(
+            lambda: path(problem, alphas=factors, intercept=intercept, x0=x0, early_stop=False, **how), len(factors)
+        )
+        tolerance = settings.tol * found.zero_objective
+        return Followed(found.coefs, found.intercepts, found.gaps, found.n_iters, tolerance, found.status)
 
     def fit(factor: float, before: Any) -> Any:
         start = (x0, 0.0) if before is None else (before.x, before.intercept)
         one = problem.replace(penalty=problem.penalty.scaled(factor))
         return solve_problem(one, settings, intercept=intercept, x0=start[0], intercept0=start[1])
 
-    return followed(lambda: one_by_one(fit, factors, settings.tol), len(factors))
+    return one_by_one(fit, factors, settings.tol)
 
 
 def one_by_one(fit: Callable[[float, Any], Any], factors: Array, tol: float) -> Followed:
-    """Gather ``fit(factor, the solution before)`` for all factors, or those until an interrupt or a loss of data."""
-    solutions: list[Any] = []
-    for factor in factors:
-        solutions.append(fit(float(factor), solutions[-1] if solutions else None))
-        if solutions[-1].status in (Status.INTERRUPTED, Status.UNREACHABLE):
-            break
-    return Followed(
-        coefs=np.stack([one.x for one in solutions], axis=-1),
-        intercepts=np.stack([np.asarray(one.intercept) for one in solutions], axis=-1),
-        gaps=np.array([one.gap for one in solutions]),
-        n_iters=np.array([one.n_iter for one in solutions]),
-        tolerance=tol * max(one.zero_objective for one in solutions),
-        status=Status.of_all(one.status for one in solutions),
-    )
+    """Gather ``fit(factor, the solution before)`` for all factors."""
+
+    def gathered() -> Followed:
+        solutions: list[Any] = []
+        for factor in factors:
+            solutions.append(fit(float(factor), solutions[-1] if solutions else None))
+            if solutions[-1].status in (Status.INTERRUPTED, Status.UNREACHABLE):
+                break
+        return Followed(
+            coefs=np.stack([one.x for one in solutions], axis=-1),
+            intercepts=np.stack([np.asarray(one.intercept) for one in solutions], axis=-1),
+            gaps=np.array([one.gap for one in solutions]),
+            n_iters=np.array([one.n_iter for one in solutions]),
+            tolerance=tol * max(one.zero_objective for one in solutions),
+            status=Status.of_all(one.status for one in solutions),
+        )
+
+    return whole(gathered, len(factors))
 
 
-def followed(steps: Callable[[], Followed], count: int) -> Followed:
-    """Run ``count`` fits: an incomplete path is an error, Ctrl-C and the loss of data are raised again."""
+def whole(steps: Callable[[], Any], count: int) -> Any:
+    """Return a path of ``count`` fits: an incomplete one is an error, Ctrl-C and the loss of data are raised again."""
     with hearing_of_losses() as lost:
         found = steps()
     if found.status is Status.INTERRUPTED:
@@ -397,14 +375,8 @@ def followed(steps: Callable[[], Followed], count: int) -> Followed:
 def largest_factor(problem: Any, *, intercept: bool, n_jobs: int) -> float:
     """Return the smallest factor of the penalty that gives zero coefficients, 0 if all do."""
     try:
-        with hearing_of_losses() as lost:
-            found = path(problem, n_alphas=1, intercept=intercept, n_jobs=n_jobs)
+        return float(whole(lambda: path(problem, n_alphas=1, intercept=intercept, n_jobs=n_jobs), 1).alphas[0])
     except ValueError as error:
         if "every alpha" not in str(error):
             raise
         return 0.0
-    if lost:
-        raise lost[0]
-    if found.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    return float(found.alphas[0])

@@ -43,12 +43,19 @@ from ascd.estimators._base import LinearClassifier, LinearModel, LinearRegressor
 from ascd.estimators._data import Training, fit_method, is_outside, rows_only, to_numpy
 from ascd.estimators._parameters import RATIOS, Parameter, estimator
 from ascd.estimators._solving import Followed, Settings, state_problem
-from ascd.estimators.block_models import GroupLasso, MultiTaskElasticNet, MultiTaskLasso, SparseGroupLasso
 from ascd.estimators.huber import HuberRegressor
-from ascd.estimators.least_squares import ElasticNet, Lasso, Ridge, lasso_path
-from ascd.estimators.logistic import LogisticRegression
+from ascd.estimators.least_squares import (
+    ElasticNet,
+    GroupLasso,
+    Lasso,
+    MultiTaskElasticNet,
+    MultiTaskLasso,
+    Ridge,
+    SparseGroupLasso,
+    lasso_path,
+)
+from ascd.estimators.logistic import LogisticRegression, PoissonRegressor, half_deviance
 from ascd.estimators.paths import alpha_grid, as_Cs, as_ratio, strengths, warn_of_shortfalls
-from ascd.estimators.poisson import PoissonRegressor, half_deviance
 from ascd.estimators.svm import LinearSVC
 from ascd.results import Round, Status, looking_on, progress_bar
 
@@ -61,26 +68,23 @@ DECADES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 
 
 class Fold(NamedTuple):
-    """Weights for fitting, and the indices of the samples to score with their weights."""
+    """Weights for fitting, and the indices of the samples to score."""
 
     train: Array
     test: Array
-    test_weight: Array | None
-
-
-class FoldPath(NamedTuple):
-    """One fold and one l1_ratio: an error for each strength, and the fits in the user's units.
-
-    Their ``coefs`` are a sparse matrix of shape (n_features·n_outputs, n_strengths).
-    """
-
-    errors: Array
-    found: Followed
 
 
 @estimator
 class CrossValidated(LinearModel):
-    """A path of strengths on every fold, and one fit with the best."""
+    """A path of strengths on every fold, and one fit with the best.
+
+    ``_grid(problem, factor)`` returns the values to choose from, in the user's units and from strong to weak penalties,
+    and the strengths that they mean; ``_fold_errors(data, fold, coefs, constants)`` the error of each fit for the
+    samples left out, with ``coefs`` of shape (n_features, n_outputs, n_strengths).  ``_keep_paths(paths, grids, errors,
+    ratio)`` sets the attributes of all fits and returns scores and coefficients to show of the ratio that was chosen;
+    ``errors`` have the shape (n_ratios, n_strengths, n_folds), the ``coefs`` of paths are sparse, of shape
+    (n_features·n_outputs, n_strengths).
+    """
 
     cv: Any = None
     verbose: Any = False
@@ -96,43 +100,21 @@ class CrossValidated(LinearModel):
     #: Name of the strength and of the errors in pictures.
     _strength, _measure = "alpha", "mean squared error"
 
-    # ---- what an estimator adds
-
-    def _grid(self, problem: Any, factor: float) -> Array:
-        """Return the values to choose from, in the user's units, from strong to weak penalties."""
-        raise NotImplementedError
-
-    def _strengths(self, values: Array) -> Array:
-        """Return the strengths of the penalty that these values mean."""
-        return values
-
-    def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
-        """Return the error of each fit for the samples that a fold leaves out.
-
-        ``coefs`` have the shape (n_features, n_outputs, n_strengths), ``constants`` (n_outputs, n_strengths).
-        """
-        raise NotImplementedError
-
-    def _keep_paths(self, paths: list[Followed], grids: list[Array], errors: Array, ratio: int) -> tuple[Array, Any]:
-        """Set the attributes of all fits; return scores and coefficients to show of the ratio that was chosen.
-
-        ``errors`` have the shape (n_ratios, n_strengths, n_folds), the sparse coefficients (n_features, n_strengths).
-        """
-        raise NotImplementedError
-
-    # ---- the order of events
+    _grid: ClassVar[Any]
+    _fold_errors: ClassVar[Any]
+    _keep_paths: ClassVar[Any]
 
     def _cross_validate(self, data: Training, params: dict[str, Any], ratios: Sequence[float]) -> None:
         """Choose the strength (and ratio), then fit all samples."""
         folds, factor = self._folds(data, params), self._units(data.total)[0]
         problems = self._problems(data, ratios)
-        grids = [self._grid(problem, factor) for problem in problems]
-        states = list(zip(problems, ratios, map(self._strengths, grids), strict=True))
+        grids, strengths = zip(*(self._grid(problem, factor) for problem in problems), strict=True)
+        states = list(zip(problems, ratios, strengths, strict=True))
         tasks = [partial(self._fold_path, data, fold, *state) for fold in folds for state in states]
         paths = side_by_side(tasks, self._settings().n_jobs, self.progress)
-        fits = [one.found for one in paths]
+        fits = [found for found, _ in paths]
         warn_of_shortfalls(type(self).__name__, fits, f" of the {len(folds)} folds")
-        errors = np.array([one.errors for one in paths]).reshape(len(folds), len(ratios), -1).transpose(1, 2, 0)
+        errors = np.array([own for _, own in paths]).reshape(len(folds), len(ratios), -1).transpose(1, 2, 0)
         means = errors.mean(axis=2).T
         row, ratio = map(int, np.unravel_index(int(np.argmin(means)), means.shape))  # of equal ones the simplest
         if not math.isfinite(means[row, ratio]):
@@ -147,10 +129,13 @@ class CrossValidated(LinearModel):
         if {"l1_ratio", "l1_ratios"} & set(self._get_param_names()):
             self.l1_ratio_ = float(ratios[ratio])
         if self.refit:
-            self._fit_strength(data, problems[ratio], float(states[ratio][2][chosen]))
+            self._fit_strength(data, problems[ratio], float(strengths[ratio][chosen]))
         self._curve = (grids[ratio], *self._keep_paths(fits, grids, errors, ratio))
 
-    def _fold_path(self, data: Training, fold: Fold, problem: Any, ratio: float, strengths: Array) -> FoldPath:
+    def _fold_path(
+        self, data: Training, fold: Fold, problem: Any, ratio: float, strengths: Array
+    ) -> tuple[Followed, Array]:
+        """Return the fits of one fold and one l1_ratio, in the user's units, and the error of each."""
         train = data._replace(weight=fold.train)
         settings = replace(self._settings(), tol=self.tol, n_jobs=threads_here())
         found = self._follow(train, self._reweighed(train, problem, ratio), strengths, settings)
@@ -158,9 +143,7 @@ class CrossValidated(LinearModel):
         constants = found.intercepts.reshape(-1, strengths.size)
         kept = sparse.csr_array(coefs.reshape(-1, strengths.size).T).T  # SciPy searches rows faster than columns
         found = found.in_units(self._units(train.total)[1])._replace(coefs=kept, intercepts=constants)
-        return FoldPath(self._fold_errors(data, fold, coefs, constants), found)
-
-    # ---- folds
+        return found, self._fold_errors(data, fold, coefs, constants)
 
     def get_metadata_routing(self) -> Any:
         """Return where metadata go, for scikit-learn's metadata routing."""
@@ -196,22 +179,19 @@ class CrossValidated(LinearModel):
         folds = []
         for train, test in splits:
             counts = np.bincount(np.atleast_1d(train), minlength=n).astype(float)
-            one = Fold(counts if weight is None else counts * weight, test, None if weight is None else weight[test])
             if not (counts.any() and test.size):
                 raise ValueError(
                     "cv must leave samples to fit and samples to score in every fold; one has "
                     f"{np.size(train)} and {test.size}"
                 )
-            if not one.train.any() or (one.test_weight is not None and not one.test_weight.any()):
+            folds.append(Fold(counts if weight is None else counts * weight, test))
+            if not folds[-1].train.any() or (weight is not None and not weight[test].any()):
                 raise ValueError(
                     "sample_weight is zero for all samples of a fold: use other folds or remove these samples"
                 )
-            folds.append(one)
         if not folds:
             raise ValueError(f"cv must split the samples at least once; got {self.cv!r}")
         return folds
-
-    # ---- pictures
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the cross-validation curve and, below it, the path of the coefficients; return the pair of axes."""
@@ -234,7 +214,8 @@ class CrossValidated(LinearModel):
             how = {"color": f"C{number}", "linestyle": "--", "linewidth": 1.2}
             curve.axvline(value, label=label, **how)
             lines.axvline(value, **how)
-        curve.set(xscale="log", ylabel=self._measure)
+        scoring = getattr(self, "scoring", self._measure) or "accuracy"
+        curve.set(xscale="log", ylabel=getattr(scoring, "__name__", scoring))
         lines.set(xscale="log", xlabel=name, ylabel="coefficients, mean over the folds")
         curve.legend(loc="best", framealpha=0.8)
         return axes
@@ -289,9 +270,6 @@ def as_ratios(l1_ratio: Any, name: str = "l1_ratio") -> list[float]:
     return ratios
 
 
-# ---- regressions
-
-
 @estimator
 class PathCV(CrossValidated, LinearRegressor):
     """A path of alphas on every fold, one fit with the best."""
@@ -320,18 +298,20 @@ class PathCV(CrossValidated, LinearRegressor):
         self._cross_validate(self._read(X, y, sample_weight), params, as_ratios(self.l1_ratio))
         return self
 
-    def _grid(self, problem: Any, factor: float) -> Array:
-        n_jobs = self._settings().n_jobs
-        return alpha_grid(problem, self.alphas, self.eps, factor, intercept=self.fit_intercept, n_jobs=n_jobs)
+    def _grid(self, problem: Any, factor: float) -> tuple[Array, Array]:
+        how: dict[str, Any] = {"intercept": self.fit_intercept, "n_jobs": self._settings().n_jobs}
+        values = alpha_grid(problem, self.alphas, self.eps, factor, **how)
+        return values, values
 
     def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
+        y, weight = data.y[fold.test], None if data.weight is None else data.weight[fold.test]
         predict = data.X.predictor(fold.test, np.flatnonzero(coefs.any(axis=(1, 2))))
-        if data.y.ndim == 1:
+        if y.ndim == 1:
             known = 0.0 if data.offset is None else data.offset[fold.test, None]
-            return self._errors(data.y[fold.test, None], predict(coefs[:, 0]) + constants + known, fold.test_weight)
+            return np.asarray(self._errors(y[:, None], predict(coefs[:, 0]) + constants + known, weight))
         # one alpha at a time: predictions of all would need much memory
         rows = (predict(coefs[..., k]) + constants[:, k] for k in range(constants.shape[1]))
-        return np.array([self._errors(data.y[fold.test], z, fold.test_weight).mean() for z in rows])
+        return np.array([self._errors(y, z, weight).mean() for z in rows])
 
     def _errors(self, y: Array, z: Array, weight: Array | None) -> Any:
         """Return the errors of linear predictors, a column for each fit."""
@@ -577,11 +557,8 @@ class ClassifierCV(CrossValidated, LinearClassifier):
             known = dict(process_routing(self, "fit", **known, **params).scorer.score)
         self._cross_validate(data._replace(score_params=known), params, ratios)
 
-    def _grid(self, problem: Any, factor: float) -> Array:
-        return self.Cs_
-
-    def _strengths(self, values: Array) -> Array:
-        return strengths(values)
+    def _grid(self, problem: Any, factor: float) -> tuple[Array, Array]:
+        return self.Cs_, strengths(self.Cs_)
 
     def _keep_paths(self, paths: list[Followed], grids: list[Array], errors: Array, ratio: int) -> tuple[Array, Any]:
         scores = -errors
@@ -596,23 +573,29 @@ class ClassifierCV(CrossValidated, LinearClassifier):
         shown = self.coefs_paths_[:, ratio].mean(axis=0)[..., :n]
         return scores[ratio], sparse.csc_matrix(shown.reshape(count, -1).T)
 
-    # ---- scores
-
     def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
         """Return the score of each C, less than 0, for the samples that a fold leaves out."""
         X, labels, offset = data.X, self.classes_[data.y[fold.test]], data.offset
         chosen = {name: np.asarray(values)[fold.test] for name, values in (data.score_params or {}).items()}
-        rows = X.rows(fold.test) if X.is_local and offset is None else None
-        predict = X.predictor(fold.test, np.flatnonzero(coefs.any(axis=(1, 2)))) if rows is None else None
+        has_rows = X.is_local and offset is None
+        if has_rows:
+            rows = X.matrix.tocsr() if sparse.issparse(X.matrix) else X.matrix
+            rows = rows[fold.test]
+        else:
+            predict = X.predictor(fold.test, np.flatnonzero(coefs.any(axis=(1, 2))))
         scorer, scores = self._fold_scorer(), []
         for k in range(coefs.shape[2]):
-            if predict is None:
+            if has_rows:
                 model, features = self._stand_in(coefs[:, :, k].T, constants[:, k]), rows
             else:
                 features = predict(coefs[:, :, k]) + (0.0 if offset is None else offset[fold.test, None])
                 model = self._stand_in(np.eye(features.shape[1]), constants[:, k])
-            scores.append(as_score(scorer(model, features, labels, **chosen)))
-        return -np.array(scores)
+            score = scorer(model, features, labels, **chosen)
+            score = score.item() if np.size(score) == 1 and hasattr(score, "item") else score
+            if not isinstance(score, Real):
+                raise ValueError(f"scoring must give a number for the samples of a fold; got {score!r}")
+            scores.append(-float(score))
+        return np.array(scores)
 
     def _stand_in(self, coef: Array, constants: Array) -> LinearClassifier:
         """Return a model with these coefficients; its features may be linear predictors, and ``coef`` ones."""
@@ -658,10 +641,6 @@ class ClassifierCV(CrossValidated, LinearClassifier):
             y, known = to_numpy(y), {name: to_numpy(given) for name, given in known.items()}
             model = self._stand_in(np.eye(X.shape[1]), np.zeros(X.shape[1]))
         return float(self._get_scorer()(model, X, y, **known))
-
-    @property
-    def _measure(self) -> str:  # type: ignore[override]
-        return str(getattr(self.scoring, "__name__", self.scoring or "accuracy"))
 
 
 @estimator
@@ -741,7 +720,7 @@ class LogisticRegressionCV(ClassifierCV, LogisticRegression):
         found = Followed(coefs, constants, zero, zero.astype(int), 0.0, Status.CONVERGED)
         if present.size > 1:
             codes = np.searchsorted(present, data.y).clip(max=present.size - 1)  # others have weight 0
-            others = state_problem(data.X, codes, "softmax", problem.penalty, weight)
+            others = state_problem(data._replace(offset=None), codes, "softmax", problem.penalty)
             found = super()._follow(data, others, strengths, settings)
             coefs[:, present], constants[present] = found.coefs, found.intercepts
         absent = np.setdiff1d(np.arange(count), present)
@@ -789,11 +768,3 @@ class LinearSVCCV(ClassifierCV, LinearSVC):
         """Choose C by cross-validation and fit all samples with it."""
         self._choose_C(self._read(X, y, sample_weight), params, [1.0])
         return self
-
-
-def as_score(score: Any) -> float:
-    """Return what a scorer gave, which must be a number."""
-    number = score.item() if np.size(score) == 1 and hasattr(score, "item") else score
-    if not isinstance(number, Real):
-        raise ValueError(f"scoring must give a number for the samples of a fold; got {score!r}")
-    return float(number)

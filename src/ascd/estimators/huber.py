@@ -34,15 +34,7 @@ from ascd._core.checks import Array
 from ascd.estimators._base import LinearRegressor, as_threads
 from ascd.estimators._data import Training, fit_method
 from ascd.estimators._parameters import FROM_ZERO, Parameter, estimator
-from ascd.estimators._solving import (
-    Followed,
-    Settings,
-    followed,
-    frames_to_the_user,
-    one_by_one,
-    solve_problem,
-    state_problem,
-)
+from ascd.estimators._solving import Followed, Settings, frames_to_the_user, one_by_one, solve_problem, state_problem
 from ascd.matrix.base import DataGone
 from ascd.matrix.columns import UNIT
 from ascd.problem.losses import Huber
@@ -132,7 +124,7 @@ class HuberRegressor(LinearRegressor):
     def _state(self, data: Training, penalty: Any) -> Any:
         """Return the problem for the scale 1."""
         loss = Huber(float(self.epsilon))  # True is 1, as in scikit-learn
-        return state_problem(data.X, data.y, loss, penalty, data.weight, n_jobs=as_threads(self.n_jobs))
+        return state_problem(data, data.y, loss, penalty, as_threads(self.n_jobs))
 
     def _fit_scale(self, data: Training, base: Problem, alpha: float, settings: Settings, start: Any) -> ScaledFit:
         """Fit with the penalty alpha·‖w‖² from coefficients, intercept and scale; ``base`` is for the scale 1."""
@@ -155,15 +147,12 @@ class HuberRegressor(LinearRegressor):
             start = (x0, None, None) if before is None else (before.x, before.intercept, before.scale)
             return self._fit_scale(data, problem, alpha, settings, start)
 
-        return followed(lambda: one_by_one(fit, strengths, settings.tol), len(strengths))
+        return one_by_one(fit, strengths, settings.tol)
 
     def _keep(self, solutions: list[Any], unit: float = 1.0) -> None:
         fit = solutions[0]
         self.scale_, self.outliers_ = fit.scale, np.abs(fit.residuals) > self.epsilon * fit.scale
         super()._keep(solutions, unit)
-
-
-# ---- the scale
 
 
 @dataclass(frozen=True)

@@ -23,16 +23,14 @@ from ascd._core.checks import Array, as_parameter
 from ascd._core.threads import quiet
 from ascd._core.timing import Stopwatch
 from ascd.estimators._base import LinearClassifier, as_bounds, certificate_of, elastic_net
-from ascd.estimators._data import InMemory, Training, fit_method
+from ascd.estimators._data import Data, Training, fit_method
 from ascd.estimators._parameters import FROM_ZERO, POSITIVE, Parameter, estimator
 from ascd.estimators._solving import (
     FINEST,
     Followed,
     Settings,
     added,
-    changed,
     energy_of,
-    followed,
     one_by_one,
     solve_in_turn,
     solve_problem,
@@ -130,7 +128,7 @@ class LinearSVC(LinearClassifier):
         X = data.X
         is_dual = self._is_dual(X.shape[0] < X.shape[1] and X.is_local)
         restrictions = self._restrictions(X.shape[1])
-        X = X.by_samples() if is_dual else X.by_features()
+        X = X.laid_out(by_samples=is_dual)
         if self.fit_intercept:
             X = X.with_constant(self.intercept_scaling)
         # the class that each problem sets against the rest: the second of two, or each of more
@@ -169,7 +167,7 @@ class LinearSVC(LinearClassifier):
                 zero_objective=sum(one.zero_objective for one in solutions), intercept=constants * np.ones(len(coefs)),
             )  # fmt: skip
 
-        return followed(lambda: one_by_one(fit, strengths, settings.tol), len(strengths))
+        return one_by_one(fit, strengths, settings.tol)
 
     def _check_range(self, machines: Machines) -> None:
         """Raise a ValueError where float64 cannot hold what C or the constant feature make of the data."""
@@ -226,11 +224,17 @@ class LinearSVC(LinearClassifier):
         how = {"weights": machines.penalty_weights, "bounds": machines.bounds}
         penalty = elastic_net(share, 1.0 - share, X.shape[1], **how)
         strengths = [np.full(X.shape[0], C) if one is None else C * one for one in machines.weights]
-        first = state_problem(X, machines.targets[0], "squared_hinge", penalty, strengths[0], n_jobs=settings.n_jobs)
+        first = state_problem(
+            Training(X, machines.targets[0], strengths[0]),
+            machines.targets[0],
+            "squared_hinge",
+            penalty,
+            settings.n_jobs,
+        )
         problems = [first]
         for target, strength in zip(machines.targets[1:], strengths[1:], strict=True):
             other = {} if self.class_weight is None else {"sample_weight": strength}
-            problems.append(changed(first, b=target, **other))
+            problems.append(first.replace(b=target, **other))
         return solve_in_turn((partial(solve_problem, one, intercept=False) for one in problems), settings)
 
     def _solve_dual(self, machines: Machines, settings: Settings) -> list[Solution]:
@@ -242,7 +246,7 @@ class LinearSVC(LinearClassifier):
         if bounds is not None:
             sides = bounds if weights is None else [weights * side for side in bounds]
             loss, numbers = Clipped(*sides), np.arange(X.shape[1], dtype=np.float64)
-        problem = state_problem(InMemory(X.matrix.T), numbers, loss, boxes[0], scale, n_jobs=settings.n_jobs)
+        problem = state_problem(Training(Data(X.matrix.T), numbers, scale), numbers, loss, boxes[0], settings.n_jobs)
         problems = [problem, *(problem.replace(penalty=box) for box in boxes[1:])]
         totals = [C * (X.shape[0] if weight is None else float(weight.sum())) for _, weight in pairs]
         solvers = (partial(solve_dual, *pair) for pair in zip(problems, totals, strict=True))
@@ -280,9 +284,6 @@ class Machines(NamedTuple):
         """The weights of the samples in each problem, None where all are 1."""
         weight = self.sample_weight
         return [weight if one is None else one if weight is None else one * weight for one in self.factors]
-
-
-# ---- the dual
 
 
 def solve_dual(problem: Problem, zero_objective: float, settings: Settings) -> Solution:
