@@ -113,13 +113,13 @@ def _open(source: DataOptions) -> tables.LabeledData:
     from pandas import Series
 
     if source.choices.drop or source.choices.impute:
-        raise click.UsageError("--drop and --impute need the data in memory; ascd convert has --drop")
+        raise click.UsageError("--drop and --impute need the data in memory")
     without, target = source.choices.without, source.target
     files = opening.parquet_files(source.data)
     if files:
         first = opening.open_parquet(files[0])
         left = [name for name in opening.parquet_columns(first) if name not in without]
-        target = tables.find_target(left, target or opening.converted_target(first))
+        target = tables.find_target(left, target)
     data = opening.open_data(source.data, target=target, without=without, memory=source.memory)
     if data.y is None:
         raise ValueError(f"{source.data} holds no target; Parquet files and the folders of ascd convert do")

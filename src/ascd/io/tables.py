@@ -194,11 +194,6 @@ def check_names(chosen: Sequence[str], role: str, names: Sequence[str]) -> None:
             raise ColumnError(str(unknown_name(name, role, names)))
 
 
-def is_nameless(name: str) -> bool:
-    """Return True for what pandas calls a column whose header is empty, such as the numbers of the rows."""
-    return name.startswith("Unnamed: ")
-
-
 def find_target(names: Sequence[str], target: str | None, optional: bool = False) -> Any:
     """Return the target's name: the one given, else one of TARGETS, else the last; None if optional and not there."""
     if not names:
@@ -222,7 +217,7 @@ def label(
     frame.columns = [str(name) for name in frame.columns]
     known = recipe or Recipe()
     check_names(choices.without, "column", list(frame.columns))
-    nameless = list(filter(is_nameless, frame.columns))
+    nameless = [name for name in frame.columns if name.startswith("Unnamed: ")]  # by pandas, as numbers of the rows
     notes = [f"left out: {', '.join(choices.without)}"] if choices.without else []
     notes += [f"{counted(len(nameless), 'column')} without a name left out"] if nameless else []
     frame = frame.drop(columns=[*choices.without, *nameless])
