@@ -101,10 +101,9 @@ MISUSED = [
     # what does not go together, or has no effect
     ("fit t.csv --alpha 1 --cv 3", "--alpha and --cv exclude each other"),
     ("fit t.csv --choose 1se", "--choose needs --cv"),
-    ("fit t.csv --drop --impute mean", "--drop and --impute mean exclude each other"),
     ("fit t.csv --memory 2GB", "cannot be read piece by piece"),
     ("fit folder --explain", "--explain fits half-samples"),
-    ("fit t.parquet --memory 2GB --drop", "--drop and --impute need the data in memory"),
+    ("fit t.parquet --memory 2GB --drop", "--drop needs the data in memory"),
     ("predict m.npz folder", "is no file; fit and path read folders"),
     *((f"fit t.svm --{option} y --out n.npz", "have no names") for option in ("target", "without")),
 ]  # fmt: skip

@@ -36,15 +36,9 @@ MEMORY = click.option("--memory", help="Read DATA (Parquet, or of ascd convert) 
 TARGET = click.option("--target", help="The target's column of a table.  [target, y or label, else the last]")
 WITHOUT = click.option("--without", multiple=True, help="A column to leave out; repeat for several.")
 DROP = click.option("--drop", is_flag=True, help="Leave out rows in which a value is missing.")
-FILLED = "Fill missing numbers with this, missing words with the most frequent."
 WORDS = "A text column becomes 0/1 columns if it has at most so many different values."
-COLUMNS = (
-    WITHOUT,
-    DROP,
-    click.option("--impute", type=click.Choice(tables.FILLS), help=FILLED),
-    click.option("--levels", type=click.IntRange(1), default=20, show_default=True, help=WORDS),
-)
-COMPLETE = "--drop leaves out its rows, --without its column, --impute mean fills it"
+COLUMNS = (WITHOUT, DROP, click.option("--levels", type=click.IntRange(1), default=20, show_default=True, help=WORDS))
+COMPLETE = "--drop leaves out such rows, --without a column"
 
 
 class DataOptions(NamedTuple):
@@ -64,8 +58,6 @@ class DataOptions(NamedTuple):
 
     def check(self, may_stay: bool = False) -> None:
         """Raise an error for options with a wrong value, and for data that the command does not read."""
-        if self.choices.drop and self.choices.impute:
-            raise click.UsageError(f"--drop and --impute {self.choices.impute} exclude each other")
         if self.data.is_dir() and not may_stay:
             raise click.UsageError(f"{self.data} is no file; fit and path read folders chunk by chunk")
         with as_usage():
@@ -112,8 +104,8 @@ def _open(source: DataOptions) -> tables.LabeledData:
     """Open data that are read chunk by chunk, and read their target."""
     from pandas import Series
 
-    if source.choices.drop or source.choices.impute:
-        raise click.UsageError("--drop and --impute need the data in memory")
+    if source.choices.drop:
+        raise click.UsageError("--drop needs the data in memory; ascd convert has it, too")
     without, target = source.choices.without, source.target
     files = opening.parquet_files(source.data)
     if files:

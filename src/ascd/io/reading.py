@@ -104,7 +104,7 @@ def read_table(
         raise unknown_name(kind, "format", FORMATS)
     if recipe is None and (target is not None or choices.without):
         raise tables.ColumnError(f"columns of LIBSVM files have no names ({path}): leave out target and without")
-    return tables.fill(_read_libsvm(path, recipe), choices, {})
+    return tables.dropped(_read_libsvm(path, recipe), choices)
 
 
 def guess_format(path: Any) -> str:
