@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ascd import estimators
@@ -44,15 +41,4 @@ EVERY = [
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning", "ignore:The least populated class")
 @parametrize_with_checks(EVERY)
 def test_scikit_learn_accepts_the_estimator(estimator, check):
-    with warnings.catch_warnings():
-        if is_badly_rounded(estimator, check):
-            warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
-
-
-def is_badly_rounded(estimator, check):
-    """Rounded to float32, dependent columns of the array API checks ask of NNLS for coefficients of 1e6."""
-    given = getattr(check, "keywords", {})
-    return (
-        isinstance(estimator, estimators.NNLS) and "array_namespace" in given and given.get("dtype_name") == "float32"
-    )
+    check(estimator)

@@ -221,14 +221,8 @@ class LinearModel(BaseEstimator):
     _read = read
 
     def _settings(self) -> Settings:
-        return Settings(
-            tol=self.tol,
-            max_iter=1000 if self.max_iter is None else self.max_iter,
-            n_jobs=as_threads(self.n_jobs),
-            solver=self.solver,
-            random_state=self.random_state,
-            to_float32=getattr(self, "_to_float32", False),
-        )
+        rounds, to_float32 = 1000 if self.max_iter is None else self.max_iter, getattr(self, "_to_float32", False)
+        return Settings(self.tol, rounds, as_threads(self.n_jobs), self.solver, self.random_state, to_float32)
 
     def _scale(self, data: Training) -> Array | None:
         """Return the deviations of the features where they are to be standardised."""

@@ -102,14 +102,9 @@ def frames_to_the_user() -> int:
 
 
 def solve_problem(
-    problem: Any,
-    settings: Settings,
-    *,
-    intercept: bool,
-    x0: Array | None = None,
-    intercept0: Any = None,
+    problem: Any, settings: Settings, *, intercept: bool, x0: Array | None = None, intercept0: Any = None,
     energy: Energy | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Solve by the production solver or by rules of ``minimize``.
 
     ``energy`` is ½·Σ μ_j w_j² of the coefficients w that a point x stands for, by default x itself.
@@ -202,14 +197,15 @@ def in_float32(problem: Any, found: Any, settings: Settings) -> Any:
     is_beyond = not (np.isfinite(nearest).all() and np.isfinite(constant).all())  # float32's range: float64 stays
     if is_beyond or (np.array_equal(x, found.x) and np.array_equal(constant, found.intercept)):
         return found
+    if found.status is Status.UNREACHABLE:
+        return replace(found, gap=math.inf)
     try:
         before, error = objective_at(problem, found.x, found.intercept)
         value, off = objective_at(problem, x, constant)
     except KeyboardInterrupt:
         return replace(found, status=Status.INTERRUPTED, gap=math.inf)
     except DataGone as gone:
-        if found.status is not Status.UNREACHABLE:
-            tell_of_loss(gone)
+        tell_of_loss(gone)
         return replace(found, status=Status.UNREACHABLE, gap=math.inf)
     gap = found.gap + max(0.0, value - before) + error + off
     is_missed = gap > settings.tol * found.zero_objective and found.status is Status.CONVERGED
@@ -236,15 +232,9 @@ def objective_at(problem: Any, x: Array, constant: Any) -> tuple[float, float]:
 
 
 def minimize_problem(
-    problem: Problem,
-    settings: Settings,
-    *,
-    tol: float,
-    max_iter: int,
-    intercept: bool,
-    x0: Array | None,
+    problem: Problem, settings: Settings, *, tol: float, max_iter: int, intercept: bool, x0: Array | None,
     intercept0: float,
-) -> Solution:
+) -> Solution:  # fmt: skip
     """Solve by ``minimize`` with ``max_iter`` epochs at most; an intercept is one more coordinate without penalty."""
     from ascd.engine.minimize import minimize, with_constant
 

@@ -98,11 +98,10 @@ class HuberRegressor(LinearRegressor):
     _own: ClassVar[dict[str, Parameter]] = {
         "max_iter": FROM_ZERO,
         "epsilon": Parameter(
-            [Interval(Real, 1.0, None, closed="left")],
-            "float, at least 1",
+            [Interval(Real, 1.0, None, closed="left")], "float, at least 1",
             "Residuals beyond epsilon·σ count linearly.",
         ),
-    }
+    }  # fmt: skip
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
