@@ -3,12 +3,6 @@
 An estimator declares its parameters as the fields of a dataclass.  ``@estimator`` makes ``__init__`` of them, puts
 their constraints into ``_parameter_constraints`` (scikit-learn checks these in ``fit``) and their texts into the
 docstring.  A parameter that a subclass does not have is declared there as ``ClassVar`` with its fixed value.
-
->>> from ascd.estimators import Lasso
->>> Lasso(0.5, positive=True)
-Lasso(alpha=0.5, positive=True)
->>> "penalty_weights : array of shape (n_features,), default=None" in Lasso.__doc__
-True
 """
 
 from __future__ import annotations

@@ -635,12 +635,12 @@ class ClassifierCV(CrossValidated, LinearClassifier):
         if _routing_enabled():
             known = dict(process_routing(self, "score", **known, **score_params).scorer.score)
         model: Any = self
+        known = {name: to_numpy(given) for name, given in known.items()}
         if is_outside(X) or offset is not None:  # the predictors are the features then
             z = to_numpy(self._scores(X, offset))
             X = z.reshape(len(z), -1)
-            y, known = to_numpy(y), {name: to_numpy(given) for name, given in known.items()}
             model = self._stand_in(np.eye(X.shape[1]), np.zeros(X.shape[1]))
-        return float(self._get_scorer()(model, X, y, **known))
+        return float(self._get_scorer()(model, X, to_numpy(y), **known))
 
 
 @estimator
