@@ -20,7 +20,7 @@ from ascd.cli.console import one_line, say
 from ascd.io import opening, reading, tables
 
 Decorator = Callable[[Any], Any]
-SEPARATORS = {"tab": "\t", "\\t": "\t", "space": reading.WHITESPACE, "comma": ",", "semicolon": ";", "pipe": "|"}
+SEPARATORS = {"tab": "\t", "\\t": "\t", "space": reading.WHITESPACE}
 
 EXISTING = click.Path(exists=True, path_type=Path)
 FILE = (

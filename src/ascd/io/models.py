@@ -80,7 +80,7 @@ class Model(NamedTuple):
     def predict(self, X: Any) -> Array:
         """Return values, or classes.
 
-        Columns of a DataFrame are matched by their names; words and missing values are treated as in the fit.
+        Columns of a DataFrame are matched by their names; words are those of the fit, and no value may be missing.
         """
         scores = self.decision(X)
         if self.classes.size:

@@ -234,8 +234,7 @@ def check_separator(sep: str | None) -> None:
     """Raise a ValueError for what cannot separate columns."""
     if sep not in (None, WHITESPACE) and (len(str(sep)) != 1 or str(sep) in '"\r\n'):
         raise ValueError(
-            f"sep (--sep) must be one character other than a quote, or one of the words tab, space, comma, semicolon "
-            f"and pipe; got {sep!r}"
+            f"sep (--sep) must be one character other than a quote, or one of the words tab and space; got {sep!r}"
         )
 
 

@@ -279,7 +279,7 @@ def _check_words(
             f"{column} must be numbers, as in the model's data; the first that is none is {first}: correct it, name it "
             "with --na if it stands for a missing value, or name the decimal mark (--decimal)"
         )
-    if len(rows) < 0.5 * np.sum(text != None):  # noqa: E711  mostly numbers: the others are mistakes rather than words
+    if len(rows) < 0.5 * sum(word is not None for word in text):  # the others are mistakes rather than words
         raise ValueError(
             f"{column} has {len(rows)} of {len(text)} values that are not numbers, the first {first}: correct them, "
             f"name them with --na; {LEAVE_OUT.format(name)}"
@@ -292,13 +292,14 @@ def _check_words(
         )
 
 
-def level_names(name: str, levels: Sequence[str]) -> list[str]:
-    """Return the names of the 0/1 columns: one a level; of two levels the second alone."""
-    return [f"{name}={level}" for level in _coded(levels)]
-
-
 def _coded(levels: Sequence[str]) -> Any:
+    """Return the levels that have a 0/1 column: all, or of two the second alone."""
     return levels[1:] if len(levels) == 2 else levels
+
+
+def level_names(name: str, levels: Sequence[str]) -> list[str]:
+    """Return the names of the 0/1 columns of a text column."""
+    return [f"{name}={level}" for level in _coded(levels)]
 
 
 def _codes(column: Any, levels: Any) -> Array:
