@@ -128,7 +128,7 @@ FAILING = [
     ("fit same.csv", "the target 'y' must be numbers here"),
     ("fit t.csv --model logistic", "the target 'y' has numbers such as"),
     ("fit t.csv --model svm", "is it a quantity? --model lasso fits one; classes are words or whole numbers"),
-    ("path t.csv --model logistic", "a logistic path needs two classes; the target has"),
+    ("path same.csv --model logistic", "a logistic path needs two classes; the target has"),
 ]
 
 

@@ -32,8 +32,8 @@ MODELS = {
     "svm": "LinearSVC",
 }
 CLASSIFIERS = ("logistic", "svm")
-#: Coefficients of a table, and tables of a model with several classes.
-MOST_SHOWN, MOST_TABLES = 10, 20
+#: Coefficients of a table.
+MOST_SHOWN = 10
 
 
 @click.command()
@@ -165,10 +165,8 @@ def _show_summary(fitted: Model, certificate: Any, model: str, found: dict[str, 
     if not certificate.converged:
         say(f"  {certificate.status.sentence}")
     say(f"  {reads:,.0f} columns read, {reads / where['features']:.1f} a feature\n")
-    for number in range(min(len(fitted.coef), MOST_TABLES)):
+    for number in range(len(fitted.coef)):
         _show_largest(fitted, number)
-    if len(fitted.coef) > MOST_TABLES:
-        say(f"… and {len(fitted.coef) - MOST_TABLES:,} more classes")
 
 
 def _show_largest(fitted: Model, number: int) -> None:

@@ -96,7 +96,6 @@ def read_data(source: DataOptions) -> tables.LabeledData:
         return _open(source)
     data = reading.read_table(source.data, source.target, source.format, source.dialect, source.choices)
     tables.check_complete(data, source.data.name, COMPLETE)
-    tables.check_target(data, source.data.name, "--drop leaves them out")
     return data
 
 
@@ -117,9 +116,7 @@ def _open(source: DataOptions) -> tables.LabeledData:
         raise ValueError(f"{source.data} holds no target; Parquet files and the folders of ascd convert do")
     recipe = tables.Recipe(written={"first": data.reader.first} if data.reader.is_sparse else {})
     notes = (f"{data.size / 1e6:,.1f} MB, read chunk by chunk",)
-    found = tables.LabeledData(data, tables.target_values(Series(data.y)), data.feature_names, target, notes, recipe)
-    tables.check_target(found, source.data.name, "leave them out of the file")
-    return found
+    return tables.LabeledData(data, tables.target_values(Series(data.y)), data.feature_names, target, notes, recipe)
 
 
 def report_reading(data: tables.LabeledData, label: str) -> None:
@@ -132,8 +129,11 @@ def report_reading(data: tables.LabeledData, label: str) -> None:
 
 
 def check_target(data: tables.LabeledData, is_classifier: bool = False) -> None:
-    """Raise a ValueError for words where numbers are needed, and for quantities where classes are."""
-    y = data.y
+    """Raise a ValueError for missing values, words where numbers are needed, and quantities where classes are."""
+    y, gone = data.y, int(np.sum(~tables.has_target(data.y)))
+    if gone:
+        samples = tables.counted(gone, "sample")
+        raise ValueError(f"{samples} without a target, or with an infinite one: --drop leaves them out")
     if not is_classifier and y.dtype.kind not in "fiub":
         raise ValueError(
             f"{data.target_words} must be numbers here, its first value is {y[0]!r}; classes need logistic or svm"
@@ -160,7 +160,7 @@ def as_usage() -> Iterator[None]:
 def folder_option(default: str) -> Decorator:
     """Return the option --out of commands that write a folder."""
     kind = click.Path(file_okay=False, path_type=Path)
-    return click.option("--out", type=kind, default=Path(default), show_default=True, help="The folder to write to.")
+    return click.option("--out", type=kind, default=default, show_default=True, help="The folder to write to.")
 
 
 def file_options(default: Path | None, help: str) -> Decorator:

@@ -77,16 +77,15 @@ def _problem(data: LabeledData, model: str, l1_ratio: float, standardize: bool) 
     from ascd.estimators._data import deviations
     from ascd.problem.problem import Problem
 
+    check_target(data, model == "logistic")
     y, loss = data.y, "squared"
     if model == "logistic":
         values = np.unique(y if y.dtype.kind != "O" else y.astype(str))
         if values.size != 2:
             raise ValueError(f"a logistic path needs two classes; the target has {values.size} values")
         y, loss = np.where(y == values[1], 1.0, -1.0), "logistic"
-    else:
-        check_target(data)
-        if np.ptp(y) == 0.0:
-            raise ValueError(f"{data.target_words} is constant: there is no path; name another column with --target")
+    elif np.ptp(y) == 0.0:
+        raise ValueError(f"{data.target_words} is constant: there is no path; name another column with --target")
     ratio = l1_ratio if model == "elastic-net" else 1.0
     scale = deviations(data.X, None) if standardize else None
     penalty = elastic_net(ratio, 1.0 - ratio, data.X.shape[1], scale=scale)

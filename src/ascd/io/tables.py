@@ -370,10 +370,3 @@ def check_complete(data: LabeledData, file: str, way: str) -> None:
         where = f"in feature {data.frame.columns[np.argmax(gone[row])]!r}, " if data.frame is not None else "in "
         count = counted(int(gone.sum()), "missing or infinite value")
         raise ValueError(f"{file} has {count}, the first {where}row {row + 1}: {way}")
-
-
-def check_target(data: LabeledData, file: str, way: str) -> None:
-    """Raise a ValueError for samples without a target."""
-    gone = 0 if data.y is None else int(np.sum(~has_target(data.y)))
-    if gone:
-        raise ValueError(f"{file} has {counted(gone, 'sample')} without a target, or with an infinite one: {way}")
