@@ -174,7 +174,7 @@ def test_squares_of_float32_rows_are_those_of_float64(scale, monkeypatch):
     """float() of a float32 number is float32 in compiled code: squares overflow, and have seven digits."""
     monkeypatch.setattr(costs, "SMALL_DATA", 0)
     rows = np.ascontiguousarray(scale * A, dtype=np.float32)
-    found = ascd.Problem(rows, B).first.column_stats
+    found = ascd.Problem(rows, B).column_stats
     np.testing.assert_allclose(found.square, (rows.astype(float) ** 2).sum(axis=0), rtol=1e-14)
 
 

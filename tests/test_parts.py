@@ -100,14 +100,15 @@ def test_sparse_products_do_not_depend_on_threads(monkeypatch, intercept):
     assert found[0] == found[1]
 
 
-def test_dense_products_in_strips_are_those_of_the_whole(jobs, monkeypatch):
+def test_dense_products_in_blocks_of_rows_are_those_of_the_whole(jobs, monkeypatch):
     rng = np.random.default_rng(6)
     A, weight = np.asfortranarray(rng.standard_normal((200, 50))), rng.random(200)
     design, columns = ascd.Problem(A, np.ones(200)).design, rng.permutation(50)
     means = design.means(np.arange(50), weight)
     centred = (A - means)[:, columns]
     exact = centred.T @ (weight[:, None] * centred)
-    monkeypatch.setattr(costs, "STRIP", 12)
+    for name, value in (("ROWS", 12), ("BLOCK", 0), ("CHEAP", 0)):
+        monkeypatch.setattr(costs, name, value)
     left, right = np.arange(3, 40), np.arange(40, 50)
     for one, other in ((left, left), (left, right), (right, left)):
         store, there = np.full((60, 60), np.nan, order="F"), np.ix_(one, other)
