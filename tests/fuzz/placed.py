@@ -20,7 +20,7 @@ from scipy import sparse
 import ascd
 from ascd.io.opening import NpyReader
 from ascd.matrix import costs
-from ascd.matrix.chunked import InTurn, chunked
+from ascd.matrix.chunked import InTurn, WideChunks, chunked
 from ascd.matrix.files import FileMatrix
 from ascd.matrix.open import open_design
 
@@ -104,7 +104,7 @@ def _parted(A: Array, seed: int) -> Any:
         for number, (left, right) in enumerate(pairwise(columns)):
             block = np.asfortranarray(A[top:bottom, left:right])
             parts.append(open_design(sparse.csr_array(block) if kinds[number] else block))
-    return chunked(InTurn(parts), rows, columns, gives_products=chance(rng, 0.7))
+    return (chunked if chance(rng, 0.7) else WideChunks)(InTurn(parts), rows, columns)
 
 
 def _table(A: Array, seed: int) -> Any:

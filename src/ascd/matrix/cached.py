@@ -23,9 +23,7 @@ from ascd.matrix.sparse import LocalSparse, SparseMultiplier
 
 
 class Remote(Matrix):
-    """A matrix of which columns can be fetched into local memory; ``bytes_read`` counts what was read of it."""
-
-    bytes_read: int = 0
+    """A matrix of which columns can be fetched into local memory."""
 
     @abstractmethod
     def fetch(self, columns: Array) -> Local:
@@ -101,44 +99,43 @@ class CachedMatrix(Remote):
         n = self.shape[1]
         return int(self.cache_bytes / max(1.0, self._bytes(np.arange(n)) / n)) if self.caches_dots else n
 
+    @property
+    def portion_bytes(self) -> float:  # type: ignore[override]
+        return 0.5 * self.cache_bytes
+
     def dots(self, columns: Array, vectors: Array) -> Array:
         """From the cache, and from a pass for columns that are not in it."""
         cache = (self._with(columns) if self.caches_dots else None) or self._cache
-        out = np.empty((columns.size, *vectors.shape[1:]))
-        cached = np.zeros(columns.size, dtype=bool) if cache is None else cache.has(columns)
-        if cache is not None and cached.any():
+        if cache is None:
+            return self.read_dots(columns, vectors)
+        cached, out = cache.has(columns), np.empty((columns.size, *vectors.shape[1:]))
+        if cached.any():
             out[cached] = cache.local.dots(cache.place[columns[cached]], vectors)
         if not cached.all():
             out[~cached] = self.read_dots(columns[~cached], vectors)
         return out
 
-    @property
-    def portion_bytes(self) -> float:
-        return 0.5 * self.cache_bytes
-
     def add(self, columns: Array, factors: Array, out: Array) -> None:
         """From the cache if all of these columns are in it; they are fetched where there is room, moving cheap."""
         cache = self._with(columns) if self.caches_dots else self._cache
-        if not columns.size:
-            return
-        if cache is None or not cache.has(columns).all():
-            self.read_add(columns, factors, out)
-        else:
+        if cache is not None and cache.has(columns).all():
             cache.local.add(cache.place[columns], factors, out)
-
-    def multiplier(self, keeps: bool) -> Multiplier:
-        return (SparseMultiplier if self.is_sparse else DenseMultiplier)(self, keeps)
-
-    def are_near(self, columns: Array) -> Array:
-        return super().are_near(columns) if self._cache is None else self._cache.has(columns)
+        elif columns.size:
+            self.read_add(columns, factors, out)
 
     def take(self, columns: Array) -> Part:
         """Cached, or fetched for this once if they are many."""
         cache = self._with(columns)
         if cache is not None:
             return Part(cache.local.matrix, cache.place[columns])
-        self._make_room(self._bytes(columns))
+        self._make_room(columns)
         return super().take(columns)
+
+    def multiplier(self, keeps: bool) -> Multiplier:
+        return (SparseMultiplier if self.is_sparse else DenseMultiplier)(self, keeps)
+
+    def are_near(self, columns: Array) -> Array:
+        return super().are_near(columns) if self._cache is None else self._cache.has(columns)
 
     def _bytes(self, columns: Array) -> float:
         """What the columns take in local memory; a sparse entry has its row."""
@@ -158,13 +155,13 @@ class CachedMatrix(Remote):
             if both <= self.cache_bytes and 2.0 * both <= self.most_bytes:
                 return self._keep(cache.local.beside(self.fetch(missing)), np.concatenate([cache.columns, missing]))
         del cache
-        self._make_room(self._bytes(columns))
+        self._make_room(columns)
         return self._keep(self.fetch(columns), columns.copy())
 
-    def _make_room(self, needed: float) -> None:
-        """Clear the cache where columns of so many bytes have no room beside it."""
+    def _make_room(self, columns: Array) -> None:
+        """Clear the cache where these columns have no room beside it."""
         cache = self._cache
-        if cache is not None and self._bytes(cache.columns) + needed > self.most_bytes:
+        if cache is not None and self._bytes(cache.columns) + self._bytes(columns) > self.most_bytes:
             self._cache = None
 
     def _keep(self, local: Local, columns: Array) -> Cache:

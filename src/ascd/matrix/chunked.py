@@ -5,12 +5,11 @@ Answers of column chunks are joined, answers of row chunks are summed:
     ⟨a_j, v⟩ = Σ_chunks ⟨a_j[rows], v[rows]⟩,       (Ax)[rows] = Σ_chunks A[rows, columns]·x[columns].
 
 An *executor* says where chunks are: in this process, on a cluster, on devices.  A *request* is the name of a method of
-a chunk or of a function in ``REQUESTS``; arguments and answers are arrays, so that they can travel.  Only chunks that
-hold a requested column get one.  Answers of row chunks to requests in ``SUMS`` add up, and an executor may add up those
-it has in one place (``together``), so that one answer travels.  Sums over rows are reordered, so the last digits depend
-on the partition; for a fixed one they do not change.  ``careful_dots`` adds them with compensation, and its bound
-counts what that loses.  Products of centred columns add up too, each chunk with its own means m_p and total weight s_p:
-with m the means of all,
+a chunk or of a function in ``REQUESTS``; arguments and answers are arrays, so that they can travel.  Answers of row
+chunks to requests in ``SUMS`` add up, and an executor may add up those it has in one place (``together``), so that one
+answer travels.  Sums over rows are reordered, so the last digits depend on the partition; for a fixed one they do not
+change.  Products of centred columns add up too, each chunk with its own means m_p and total weight s_p: with the means
+m of all,
 
     Σ_k s_k (a_k − m)(a_k − m)ᵀ = Σ_p [Σ_{k in p} s_k (a_k − m_p)(a_k − m_p)ᵀ + s_p (m_p − m)(m_p − m)ᵀ],
 
@@ -22,7 +21,7 @@ Tall data in row chunks (``TallChunks``) multiply their columns themselves, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import add
@@ -109,7 +108,6 @@ def answer(chunk: Any, request: str, arguments: tuple[Any, ...]) -> Any:
 
 
 def facts(chunk: Matrix) -> Facts:
-    """Return what is known without a pass."""
     return Facts(int(chunk.nbytes), chunk.counts, chunk.is_sparse)
 
 
@@ -189,16 +187,11 @@ def together(request: str, answers: Sequence[Any]) -> Any:
 
 def add_moments(answers: Sequence[Moments]) -> Moments:
     """Return the moments of all rows, from those of row chunks; see the top."""
-    total = sum(one.total for one in answers)
-    means = answers[0].means
+    total, means = sum(one.total for one in answers), answers[0].means
     if total > 0.0:
-        means = _add_all([one.total * one.means for one in answers]) / total
-    found = answers[0].products.copy()
-    for one in answers[1:]:
-        found += one.products
-    for one in answers:
-        away = one.means - means
-        found += np.outer(one.total * away, away)
+        means = _add_all(one.total * one.means for one in answers) / total
+    away = (one.means - means for one in answers)
+    found = _add_all(one.products + np.outer(one.total * a, a) for one, a in zip(answers, away, strict=True))
     return Moments(answers[0].columns, total, means, found)
 
 
@@ -215,7 +208,7 @@ def add_carefully(answers: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]
     return result, 1.01 * (error + np.where(rest != 0.0, UNIT * np.abs(result), 0.0) + len(answers) * UNIT * lost)
 
 
-def _add_all(answers: Sequence[Array]) -> Array:
+def _add_all(answers: Iterable[Array]) -> Array:
     return np.asarray(reduce(add, answers))
 
 
@@ -226,7 +219,7 @@ def _add_facts(answers: Sequence[Facts]) -> Facts:
 
 def _add_first(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     known, stats, found = zip(*answers, strict=True)
-    sums = tuple(_add_all(field) for field in zip(*stats, strict=True))
+    sums = tuple(map(_add_all, zip(*stats, strict=True)))
     return _add_facts(known), sums, None if found[0] is None else add_moments(found)
 
 
@@ -251,32 +244,24 @@ class Answers(NamedTuple):
     answers: list[Any]
 
 
-def chunked(executor: InTurn, rows: Array, columns: Array, gives_products: bool = True) -> Matrix:
-    """Return the matrix of these chunks.
-
-    Parameters
-    ----------
-    executor : where the chunks are, numbered row by row
-    rows, columns : where chunks end, from 0 on
-    gives_products : whether tall data (all columns in every chunk, at most ``costs.AT_ONCE``) multiply their columns
-        themselves
-    """
+def chunked(executor: InTurn, rows: Array, columns: Array) -> Matrix:
+    """Return the matrix of chunks, numbered row by row, that end at these ``rows`` and ``columns``, from 0 on."""
     is_tall = columns.size == 2 and columns[-1] <= min(costs.AT_ONCE, int(rows[-1]))
-    return (TallChunks if gives_products and is_tall else WideChunks)(executor, rows, columns)
+    return (TallChunks if is_tall else WideChunks)(executor, rows, columns)
 
 
 class Chunks(Remote):
     """What tall and wide chunks have in common; ``rounds`` and ``calls`` count requests."""
 
     with_products = False
+    _facts: Facts | None = None
 
     def __init__(self, executor: InTurn, rows: Array, columns: Array) -> None:
-        self.executor, self.row_ends, self.column_ends = executor, rows, columns
+        self.executor, self.column_ends = executor, columns
         self.shape = int(rows[-1]), int(columns[-1])
         self.is_dear = executor.is_remote
         self.spans = [slice(int(start), int(stop)) for start, stop in pairwise(rows)]
         self.rounds = self.calls = 0
-        self._facts: Facts | None = None
 
     @property
     def facts(self) -> Facts:
@@ -358,18 +343,18 @@ class Chunks(Remote):
         gives for its rows.
         """
         for_rows = [of_rows(span) for span in self.spans]
-        calls, chosen = [], list(self._holding(columns))
-        for column, there, here in chosen:
+        calls, places, count = [], [], len(self.spans)
+        for column, there, here in self._holding(columns):
             begin = () if here is None else (here, *(one[there] if np.ndim(one) else one for one in by_columns))
+            places.append(there)
             for row, arguments in enumerate(for_rows):
-                chunk = row * (self.column_ends.size - 1) + column
-                calls.append(Call(chunk, column, request, (*begin, *arguments)))
+                calls.append(Call(row * (self.column_ends.size - 1) + column, column, request, (*begin, *arguments)))
         if not calls:
             return []
-        answers, count = self.executor.ask(calls), len(self.spans)
+        answers = self.executor.ask(calls)
         self.rounds += 1
         self.calls += len(calls)
-        found = [Answers(there, answers[i * count : (i + 1) * count]) for i, (_, there, _) in enumerate(chosen)]
+        found = [Answers(there, answers[i * count : (i + 1) * count]) for i, there in enumerate(places)]
         if request not in SUMS:
             return found
         return [Answers(there, [one for one in some if one is not None]) for there, some in found]
@@ -401,12 +386,7 @@ class TallChunks(Chunks):
     def row_parts(self) -> TallChunks:  # type: ignore[override]
         return self
 
-    def dots(self, columns: Array, vectors: Array) -> Array:
-        return self.read_dots(columns, vectors)
-
-    def add(self, columns: Array, factors: Array, out: Array) -> None:
-        if columns.size:
-            self.read_add(columns, factors, out)
+    dots, add = Chunks.read_dots, Chunks.read_add
 
     def means(self, columns: Array, weight: Array) -> Array:
         """Return the means; products of these columns, which are requested next, come along."""
@@ -456,8 +436,8 @@ class TallChunks(Chunks):
 
     def with_constant(self, value: float) -> TallChunks:
         """Return the matrix with one more column: chunks get it where they are."""
-        ends = np.array([0, self.shape[1] + 1])
-        return TallChunks(self.executor.changed(with_constant, value), self.row_ends, ends)
+        rows = np.array([0, *(span.stop for span in self.spans)])
+        return TallChunks(self.executor.changed(with_constant, value), rows, np.array([0, self.shape[1] + 1]))
 
     def keep_beside(self, values: Sequence[Any]) -> list[Any]:
         """Store a value beside each row chunk, for ``over_rows``."""

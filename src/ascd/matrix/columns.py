@@ -4,18 +4,7 @@ A storage is a NamedTuple that says where a column's entries are: positions ``st
 its ``row`` and its ``entry``.  Everything below is written once on top of these four; the compiler turns it into the
 loop one would write by hand for each storage.  ``ahead(j)`` prefetches a column that will be read soon.
 
-====================  ====================================================================================
-``dot``               ⟨a_j, v⟩
-``shift``             update s·loss'(b, Xw) after a change of x_j, on the rows of a_j; and Xw too, except for
-                      quadratic losses, whose raw gradient alone is a linear function of x
-``along``             first and second derivative of f along a_j, at Xw + change·a_j
-``scatter, clear``    out = diag(s) a_j, and out = 0, on the rows of a_j
-``weighted_square``   ⟨a_j, diag(s) a_j⟩
-``sums_with_one``     Σa², Σa and ⟨a_j, v⟩ from one reading of the column
-``first_at``          position of the first entry of a_j from some row on
-====================  ====================================================================================
-
-The kernels at the end are passes over many columns; ``start .. stop`` is one thread's share of them.
+Kernels with ``start .. stop`` are passes over many columns, of which that is one thread's share.
 """
 
 from __future__ import annotations
@@ -33,6 +22,7 @@ from ascd.matrix import costs
 
 @helper
 def dot(matrix: Any, j: int, vector: Array) -> float:
+    """⟨a_j, vector⟩."""
     total = 0.0
     for p in range(matrix.start(j), matrix.stop(j)):
         total += matrix.entry(p, j) * vector[matrix.row(p)]
@@ -56,6 +46,10 @@ def first_at(matrix: Any, j: int, k: int) -> int:
 
 @helper
 def shift(matrix: Any, j: int, change: float, sample: Any, loss: Any, Xw: Array, raw_gradient: Array) -> None:
+    """Update s·loss'(b, Xw) after a change of x_j, on the rows of a_j.
+
+    Xw too, except for quadratic losses, whose raw gradient alone is a linear function of x.
+    """
     if loss.is_quadratic():  # known to the compiler: one of the two loops remains
         for p in range(matrix.start(j), matrix.stop(j)):
             k = matrix.row(p)
@@ -70,6 +64,7 @@ def shift(matrix: Any, j: int, change: float, sample: Any, loss: Any, Xw: Array,
 
 @helper
 def along(matrix: Any, j: int, change: float, sample: Any, loss: Any, Xw: Array) -> tuple[float, float]:
+    """First and second derivative of f along a_j, at Xw + change·a_j."""
     first, second = 0.0, 0.0
     for p in range(matrix.start(j), matrix.stop(j)):
         k, entry = matrix.row(p), matrix.entry(p, j)
@@ -82,6 +77,7 @@ def along(matrix: Any, j: int, change: float, sample: Any, loss: Any, Xw: Array)
 
 @helper
 def scatter(matrix: Any, j: int, weight: Any, out: Array) -> None:
+    """out = diag(weight)·a_j on the rows of a_j."""
     for p in range(matrix.start(j), matrix.stop(j)):
         k = matrix.row(p)
         out[k] = at(weight, k) * matrix.entry(p, j)
@@ -95,6 +91,7 @@ def clear(matrix: Any, j: int, out: Array) -> None:
 
 @helper
 def weighted_square(matrix: Any, j: int, weight: Any) -> float:
+    """⟨a_j, diag(weight)·a_j⟩."""
     total = 0.0
     for p in range(matrix.start(j), matrix.stop(j)):
         entry = matrix.entry(p, j)
@@ -252,24 +249,10 @@ def careful_sums(vector: Array, sums: Array, start: int, stop: int) -> None:
 
 
 def support(vector: Array) -> Array:
-    """Return the positions where the vector is not 0; NumPy finds True four times as fast as numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> support(np.array([0.0, -3.0, 2.0]))
-    array([1, 2])
-    """
+    """Return the positions where the vector is not 0; NumPy finds True four times as fast as numbers."""
     return np.flatnonzero(vector != 0.0)
 
 
 def farthest(vector: Array) -> float:
-    """Return the largest |v_k|; nan if there is one among them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> farthest(np.array([1.0, -3.0, 2.0]))
-    3.0
-    """
+    """Return the largest |v_k|; nan if there is one among them."""
     return max(float(vector.max()), -float(vector.min()))

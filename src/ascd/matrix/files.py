@@ -1,10 +1,8 @@
 """A matrix on a disk: read piece by piece, the next one while the last is used, and only columns that are requested.
 
 A file holds groups of rows.  Where the columns of a group lie apart, those that are not requested are not read: then
-intervals save reading.  Columns that are requested often are cached (``cached``), as far as the memory allowed goes:
-
-    about half of it for the cache, a tenth for three pieces (in use, read, being read), the rest for vectors and
-    products.
+intervals save reading.  About half of the memory allowed caches columns (``cached``), a tenth is for pieces in use and
+read ahead, the rest for vectors and products.
 
 Some formats decode a *chunk* at a time, all rows of a group and a few columns, whatever is requested of it.  Pieces are
 made of whole chunks there, so that a pass decodes each one once.  A chunk larger than a piece is a piece by itself, and
@@ -14,9 +12,8 @@ none is read ahead of it; only one larger than all the memory is cut, and decode
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -55,15 +52,11 @@ class Reader(Protocol):
 
 
 class Piece(NamedTuple):
-    """Rows, places among the requested columns, and the numbers there."""
+    """Rows, places among the requested columns, and the numbers there; before it is read, these columns (None: all)."""
 
     rows: slice
-    there: slice | Array
+    there: Array
     values: Any
-
-
-#: Rows, places among the requested columns, and these columns (None: all).
-Place = tuple[slice, slice | Array, Array | None]
 
 
 class FileMatrix(CachedMatrix):
@@ -89,8 +82,8 @@ class FileMatrix(CachedMatrix):
         return self.reader.bytes_read
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
-        sums = np.zeros((3 + len(vectors), self.shape[1]))
-        out = ColumnStats(*sums[:3], sums[3:])
+        square, plain, total = np.zeros((3, self.shape[1]))
+        out = ColumnStats(square, plain, total, np.zeros((len(vectors), self.shape[1])))
         for rows, there, values in self.pieces(None):
             share = weight if np.ndim(weight) == 0 else weight[rows]
             found = as_piece(values).column_stats(share, np.ascontiguousarray(vectors[:, rows]))
@@ -120,34 +113,49 @@ class FileMatrix(CachedMatrix):
         """Yield what is requested in the order of the file; the next pieces are read ahead, unless they are large."""
         tallest = int(np.diff(self.reader.ends).max())
         is_large = not self.reader.rows_apart and self._chunk(tallest) > costs.FILE_PIECE * self.memory
-        with closing(_read_ahead(self.reader, list(self._places(columns)), 1 if is_large else 2)) as pieces:
-            yield from pieces
+        count, pool = 1 if is_large else 2, ThreadPoolExecutor(1, thread_name_prefix="ascd-read")
+        waiting: deque[Future[Piece]] = deque()
+        try:
+            for place in self._places(columns):
+                waiting.append(pool.submit(self._read, place))
+                if len(waiting) == count:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:  # Ctrl-C, or a run that ends early
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _read(self, place: Piece) -> Piece:
+        """Numbers that compiled code reads as they are; others (half precision, the other byte order) as float64."""
+        values = self.reader.read(place.rows, place.values)
+        if values.dtype == np.bool_:
+            return place._replace(values=values.view(np.uint8))
+        return place._replace(values=values if values.dtype in AS_THEY_ARE else values.astype(np.float64))
 
     def _chunk(self, height: int) -> float:
         """Bytes of so many rows of columns that are read together."""
         d, n = self.shape
         return height * min(self.reader.together, n) * self.reader.size / (d * n)
 
-    def _places(self, columns: Array | None) -> Iterator[Place]:
+    def _places(self, columns: Array | None) -> Iterator[Piece]:
         """Where the pieces are: none is too large, unless it is one chunk that can only be read as a whole."""
         n, together = self.shape[1], self.reader.together
         wanted = np.arange(n) if columns is None else columns
         if wanted.size == 0:
             return
-        is_ordered = together in (1, n) or bool((np.diff(wanted) >= 0).all())
-        order = None if is_ordered else np.argsort(wanted, kind="stable")
-        ordered = wanted if order is None else wanted[order]
+        order = np.argsort(wanted, kind="stable")
+        ordered = wanted[order]
         chunks = np.concatenate([[0], np.cumsum(np.diff(ordered // together) != 0)])
         for start, stop in zip(self.reader.ends[:-1].tolist(), self.reader.ends[1:].tolist(), strict=True):
             chunk = self._chunk(stop - start)
             at_once = max(1, int(self.piece / chunk))
             breaks = np.flatnonzero(np.diff(chunks // at_once)) + 1
             for left, right in zip([0, *breaks.tolist()], [*breaks.tolist(), wanted.size], strict=True):
-                there = slice(left, right) if order is None else order[left:right]
                 chosen = None if columns is None and right - left == wanted.size else ordered[left:right]
                 count = int(chunks[right - 1] - chunks[left]) + 1
                 tall = self._height(stop - start, count * chunk)
-                yield from ((slice(top, min(top + tall, stop)), there, chosen) for top in range(start, stop, tall))
+                for top in range(start, stop, tall):
+                    yield Piece(slice(top, min(top + tall, stop)), order[left:right], chosen)
 
     def _height(self, height: int, size: float) -> int:
         """Rows of a piece, of so many that take ``size`` bytes together."""
@@ -162,29 +170,3 @@ def as_piece(values: Any) -> LocalDense | LocalSparse | DenseRows:
     if hasattr(values, "tocsc"):
         return LocalSparse.of(values)
     return LocalDense(Dense(values), values.shape) if values.flags.f_contiguous else DenseRows(values, 0.0)
-
-
-def _read_ahead(reader: Reader, places: list[Place], count: int) -> Generator[Piece, None, None]:
-    """Read so many before they are needed."""
-
-    def read(place: Place) -> Piece:
-        rows, there, columns = place
-        return Piece(rows, there, _plain(reader.read(rows, columns)))
-
-    pool = ThreadPoolExecutor(1, thread_name_prefix="ascd-read")
-    try:
-        waiting = deque(pool.submit(read, place) for place in places[:count])
-        for following in [*places[count:], *[None] * count]:
-            if waiting:
-                yield waiting.popleft().result()
-            if following is not None:
-                waiting.append(pool.submit(read, following))
-    finally:  # Ctrl-C, or a run that ends early
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _plain(values: Any) -> Any:
-    """Numbers that compiled code reads as they are; others (half precision, the other byte order) as float64."""
-    if values.dtype == np.bool_:
-        return values.view(np.uint8)
-    return values if values.dtype in AS_THEY_ARE else values.astype(np.float64)

@@ -24,10 +24,10 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, nullcontext
-from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -65,21 +65,17 @@ def check_collection(A: Any) -> None:
     if advice or not (is_table or hasattr(A, "chunks")):
         raise TypeError(f"A must be an array or a DataFrame; got dask's {name}{advice}")
     if is_table:
-        _check_columns(A)
+        wrong = [(name, dtype) for name, dtype in A.dtypes.items() if getattr(dtype, "kind", "O") not in REAL]
+        if wrong:
+            raise TypeError(
+                f"A must hold real numbers (float, int or bool); {len(wrong)} columns of the DataFrame do not, the "
+                f"first is {wrong[0][0]!r} of dtype {wrong[0][1]}"
+            )
     elif A.ndim != 2:
         advice = "; reshape(-1, 1) makes one feature of it" if A.ndim == 1 else ""
         raise ValueError(f"A must be two-dimensional (n_samples, n_features); got shape {A.shape}{advice}")
     elif A.dtype is not None and A.dtype.kind not in REAL:
         raise TypeError(f"A must hold real numbers (float, int or bool); got a dask array of dtype {A.dtype}")
-
-
-def _check_columns(A: Any) -> None:
-    wrong = [(name, dtype) for name, dtype in A.dtypes.items() if getattr(dtype, "kind", "O") not in REAL]
-    if wrong:
-        raise TypeError(
-            f"A must hold real numbers (float, int or bool); {len(wrong)} columns of the DataFrame do not, the first "
-            f"is {wrong[0][0]!r} of dtype {wrong[0][1]}"
-        )
 
 
 def known_widths(A: Any) -> tuple[int, ...]:
@@ -145,11 +141,8 @@ def _frame_chunks(A: Any, opener: Callable[[Any], Matrix]) -> tuple[list[Any], N
     import dask
 
     make, columns = dask.delayed(open_chunk, pure=False), np.array([0, len(A.columns)])
-    size = (None, len(A.columns))
-    chunks = [
-        make(chunk, opener, _is_by_columns(columns), size, (number, 0)) for number, chunk in enumerate(A.to_delayed())
-    ]
-    return chunks, None, columns
+    given = opener, _is_by_columns(columns), (None, len(A.columns))
+    return [make(chunk, *given, (number, 0)) for number, chunk in enumerate(A.to_delayed())], None, columns
 
 
 def _is_by_columns(columns: Array) -> bool:
@@ -166,7 +159,7 @@ def open_block(chunk: Any, opener: Callable[[Any], Matrix], by_columns: bool, bl
 def open_chunk(
     chunk: Any, opener: Callable[[Any], Matrix], by_columns: bool, size: tuple[int | None, int], place: tuple[int, int]
 ) -> Any:
-    """On a worker: open a chunk; ``size`` is what the collection says of it, ``place`` which one it is."""
+    """On a worker: open a chunk (one without rows stays as it is); the collection says its size and place."""
     if hasattr(chunk, "to_scipy_sparse"):  # of the library "sparse"
         chunk = chunk.to_scipy_sparse()
     if hasattr(chunk, "iloc"):
@@ -177,27 +170,24 @@ def open_chunk(
     chunk = chunk if hasattr(chunk, "shape") else np.asarray(chunk)
     check_chunk(chunk, size, place)
     if 0 in chunk.shape:
-        return Empty(chunk.shape)
+        return chunk
     if by_columns:
         check_places(chunk)
         chunk = chunk.tocsc() if hasattr(chunk, "tocsc") else np.asfortranarray(chunk)
     return opener(chunk)
 
 
-class Empty:
-    """A chunk without rows or columns: no part of the matrix."""
-
-    def __init__(self, shape: tuple[int, int]) -> None:
-        self.shape = shape
-
-
 PACKAGE = __name__.partition(".")[0]
 
 
 def executor_for(collection: Any, chunks: Sequence[Any]) -> Scheduled | OnCluster:
-    """Return the executor of delayed chunks: the scheduler is the one that would compute the collection."""
+    """Return the executor of delayed chunks, which a cluster begins to compute."""
     client = client_of(collection)
-    return Scheduled(collection, chunks) if client is None else OnCluster.of(client, chunks)
+    if client is None:
+        return Scheduled(collection, chunks)
+    check_workers(client)
+    with translated(client):
+        return OnCluster(client, client.compute(list(chunks)))
 
 
 def client_of(collection: Any) -> Any:
@@ -237,13 +227,8 @@ class Scheduled(InTurn):
     def ask(self, calls: Sequence[Call]) -> list[Any]:
         import dask
 
-        tasks = [
-            dask.delayed(partial(answer, request=call.request, arguments=call.arguments), pure=False)(
-                self.chunks[call.chunk]
-            )
-            for call in calls
-        ]
-        return list(dask.compute(*tasks))
+        make = dask.delayed(answer, pure=False, traverse=False)
+        return list(dask.compute(*(make(self.chunks[call.chunk], call.request, call.arguments) for call in calls)))
 
     def changed(self, function: Callable[..., Any], *arguments: Any) -> Scheduled:
         import dask
@@ -267,17 +252,9 @@ class OnCluster(InTurn):
 
     def __init__(self, client: Any, chunks: Sequence[Any]) -> None:
         super().__init__(chunks)
-        self.client = client
+        self.client, self.is_loaded = client, False
         self.sent = self.received = 0
         self.homes: dict[int, str] = {}
-        self.is_loaded = False
-
-    @classmethod
-    def of(cls, client: Any, chunks: Sequence[Any]) -> OnCluster:
-        """Start computing delayed chunks."""
-        check_workers(client)
-        with translated(client):
-            return cls(client, client.compute(list(chunks)))
 
     def changed(self, function: Callable[..., Any], *arguments: Any) -> OnCluster:
         with translated(self.client):
@@ -295,15 +272,16 @@ class OnCluster(InTurn):
             try:
                 groups = self._groups(calls)
                 shared = {key: self._stored(one) for key, one in _in_many(groups.values(), calls).items()}
-                stored = list(shared.values())
-                tasks += stored
-                for home, numbers in groups.items():
-                    tasks.append(self._task(home, [calls[number] for number in numbers], shared))
-                wait_until_done(self.client, tasks[len(stored) :])
-                found = self.client.gather(tasks[len(stored) :])
+                tasks += shared.values()
+                asked = [self._task(home, [calls[k] for k in numbers], shared) for home, numbers in groups.items()]
+                tasks += asked
+                wait_until_done(self.client, asked)
+                found = self.client.gather(asked)
             except BaseException:  # Ctrl-C too: nobody waits for them any more
                 self.homes.clear()
-                self._cancel(tasks if self.is_loaded else [*tasks, *self.chunks])
+                tasks += () if self.is_loaded else self.chunks
+                if tasks and self.client.status == "running":
+                    self.client.cancel(tasks, reason="the round was given up")
                 raise
         self.received += bytes_of(found)
         answers: list[Any] = [None] * len(calls)
@@ -315,7 +293,7 @@ class OnCluster(InTurn):
     def keep(self, chunks: Sequence[int], values: Sequence[Any]) -> list[Any]:
         """As tasks, not by ``scatter``: what a lost worker had is made again from here."""
         with translated(self.client), _large_graphs():
-            self._find_missing(chunks)
+            self._find_homes()
             return [self._stored(one, self.homes[chunk]) for chunk, one in zip(chunks, values, strict=True)]
 
     def _stored(self, value: Any, home: str = "") -> Any:
@@ -325,8 +303,9 @@ class OnCluster(InTurn):
 
     def _task(self, home: str, calls: list[Call], shared: dict[int, Any]) -> Any:
         """A task that answers these calls; futures in its lists become what they stand for."""
-        sent = {id(one): one for call in calls for one in call.arguments if id(one) not in shared}
-        self.sent += bytes_of(list(sent.values()))
+        self.sent += bytes_of(
+            list({id(a): a for call in calls for a in call.arguments if id(a) not in shared}.values())
+        )
         listed = [
             [self.chunks[call.chunk], call.request, call.column, [shared.get(id(one), one) for one in call.arguments]]
             for call in calls
@@ -335,25 +314,20 @@ class OnCluster(InTurn):
 
     def _groups(self, calls: Sequence[Call]) -> dict[str, list[int]]:
         """Numbers of calls by the worker that has their chunk."""
-        self._find_missing([call.chunk for call in calls])
+        self._find_homes()
         groups: dict[str, list[int]] = {}
         for number, call in enumerate(calls):
             groups.setdefault(self.homes[call.chunk], []).append(number)
         return groups
 
-    def _find_missing(self, chunks: Sequence[int]) -> None:
+    def _find_homes(self) -> None:
         """Find where the chunks are, once they are computed; any worker will do for those that are nowhere."""
-        if all(chunk in self.homes for chunk in chunks):
+        if self.homes:
             return
         wait_until_done(self.client, self.chunks)
         self.is_loaded = True
         where = self.client.who_has(self.chunks)
-        for number, chunk in enumerate(self.chunks):
-            self.homes[number] = next(iter(sorted(where.get(chunk.key, ()))), "")
-
-    def _cancel(self, tasks: list[Any]) -> None:
-        if tasks and self.client.status == "running":
-            self.client.cancel(tasks, reason="the round was given up")
+        self.homes = {k: min(where.get(chunk.key, ()), default="") for k, chunk in enumerate(self.chunks)}
 
 
 def _at(home: str) -> dict[str, Any]:
@@ -368,17 +342,16 @@ def _large_graphs() -> Any:
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
 
 
-def _in_many(groups: Any, calls: Sequence[Call]) -> dict[int, Array]:
+def _in_many(groups: Iterable[list[int]], calls: Sequence[Call]) -> dict[int, Array]:
     """Large arrays that more than a few workers need, by their id."""
-    counts: dict[int, int] = {}
+    counts: Counter[int] = Counter()
     known: dict[int, Array] = {}
     for numbers in groups:
-        arguments = (one for number in numbers for one in calls[number].arguments)
-        for key, one in {id(one): one for one in arguments if isinstance(one, np.ndarray)}.items():
-            counts[key], known[key] = counts.get(key, 0) + 1, one
-    return {
-        key: one for key, one in known.items() if counts[key] > costs.SENT_TO_EACH and one.nbytes > costs.SMALL_MESSAGE
-    }
+        arguments = (one for number in numbers for one in calls[number].arguments if isinstance(one, np.ndarray))
+        own = {id(one): one for one in arguments if one.nbytes > costs.SMALL_MESSAGE}
+        counts.update(own.keys())
+        known.update(own)
+    return {key: one for key, one in known.items() if counts[key] > costs.SENT_TO_EACH}
 
 
 # ---- on a worker
@@ -390,7 +363,9 @@ def _same(value: Any) -> Any:
 
 def answer_calls(calls: Sequence[Sequence[Any]]) -> list[Any]:
     """Return the answers to calls (chunk, request, column, arguments); those that add up as one, then None."""
-    with use_threads(_worker_threads()):
+    from distributed import get_worker
+
+    with use_threads(int(get_worker().state.nthreads)):  # one task is all that the worker has to do in a round
         answers = [answer(chunk, request, arguments) for chunk, request, _, arguments in calls]
     same: dict[Any, list[int]] = {}
     for number, (_, request, column, _) in enumerate(calls):
@@ -399,13 +374,6 @@ def answer_calls(calls: Sequence[Sequence[Any]]) -> list[Any]:
     for numbers in same.values():
         out[numbers[0]] = together(calls[numbers[0]][1], [answers[number] for number in numbers])
     return out
-
-
-def _worker_threads() -> int:
-    """Threads of the worker that this runs on: one task is all it has to do in a round."""
-    from distributed import get_worker
-
-    return int(get_worker().state.nthreads)
 
 
 def bytes_of(one: Any) -> int:

@@ -157,26 +157,14 @@ class LocalSparse(Local):
 
 @kernel
 def fill_several(matrix: Any, columns: Array, vectors: Array, out: Array, start: int, stop: int) -> None:
-    """out_i = A_columns_iᵀ·vectors, four entries of a column at a time: they share what is stored."""
+    """out_i = A_columns_iᵀ·vectors."""
     for number in range(start, stop):
         i = wide(number)
         j = wide(columns[i])
-        p, end = wide(matrix.start(j)), wide(matrix.stop(j))
-        while p + wide(4) <= end:
-            second, third, fourth = p + wide(1), p + wide(2), p + wide(3)
-            k, other = wide(matrix.row(p)), wide(matrix.row(second))
-            m, last = wide(matrix.row(third)), wide(matrix.row(fourth))
-            one, two = matrix.entry(p, j), matrix.entry(second, j)
-            three, four = matrix.entry(third, j), matrix.entry(fourth, j)
+        for p in range(matrix.start(j), matrix.stop(j)):
+            k, entry = wide(matrix.row(p)), matrix.entry(p, j)
             for t in range(vectors.shape[1]):
-                first = one * vectors[k, t] + two * vectors[other, t]
-                out[i, t] += first + (three * vectors[m, t] + four * vectors[last, t])
-            p += wide(4)
-        while p < end:
-            k, one = wide(matrix.row(p)), matrix.entry(p, j)
-            for t in range(vectors.shape[1]):
-                out[i, t] += one * vectors[k, t]
-            p += wide(1)
+                out[i, t] += entry * vectors[k, t]
 
 
 @kernel
