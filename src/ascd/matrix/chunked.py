@@ -35,7 +35,6 @@ from ascd.matrix.base import ColumnStats, Matrix, as_block
 from ascd.matrix.cached import CachedMatrix, Remote, joined
 from ascd.matrix.columns import UNIT
 from ascd.matrix.dense import Dense, Local, LocalDense
-from ascd.matrix.sparse import LocalSparse
 
 OfRows = Callable[[slice], tuple[Any, ...]]
 
@@ -156,15 +155,9 @@ def block(chunk: Matrix, columns: Array) -> Any:
 
 
 def with_constant(chunk: Any, value: float) -> Any:
-    """Return a copy of the chunk with one more column, which is constant; a chunk without rows as it is."""
-    if 0 in chunk.shape:
-        return chunk
-    local, column = chunk.in_memory(), np.full((chunk.shape[0], 1), value, order="F")
-    if not chunk.is_sparse:
-        return local.beside(LocalDense(Dense(column), column.shape))
-    from scipy import sparse
-
-    return local.beside(LocalSparse.of(sparse.csc_array(column)))
+    """Return a chunk with one more column, which is constant; a chunk without rows as it is."""
+    (d, n), column = chunk.shape, LocalDense(Dense(np.full((chunk.shape[0], 1), value, order="F")), (chunk.shape[0], 1))
+    return WideChunks(InTurn([chunk, column]), np.array([0, d]), np.array([0, n, n + 1])) if d else chunk
 
 
 #: ``apply`` is what a function finds in the chunk; its answers have a method ``together`` that adds them up.

@@ -6,17 +6,8 @@ rounds of requests, not new graphs.  A round on a cluster (``OnCluster``) is one
 worker that has their chunks, and answers that add up are added up there.  Vectors that many workers need go out once.
 Without a cluster (``Scheduled``) the collection's own scheduler computes every round.
 
-What can go wrong, and the error that says what to do (``translated``):
-
-=============================================  ================================================================
-a worker lost                                  none: its chunks are computed again, and the round goes on
-scheduler gone, no worker left, data that      ``DataGone``: the solver ends with the best point so far
-were put on a worker by hand
-a worker out of memory                         ``MemoryError``: what to chunk differently
-another version of ascd, or none; no worker    ``RuntimeError``, before any work
-=============================================  ================================================================
-
-dask is imported only by those who pass one of its collections.
+A lost worker's chunks are computed again, and the round goes on; other faults are errors that say what to do
+(``translated``).  dask is imported only by those who pass one of its collections.
 """
 
 from __future__ import annotations
@@ -397,14 +388,14 @@ def check_workers(client: Any) -> None:
         if not found["workers"]:  # they may still be starting
             _wait_for_a_worker(client, RuntimeError)
             found = client.get_versions(packages=[PACKAGE])
-    here = _version(found["client"])
-    others = {"the scheduler": found["scheduler"], **found["workers"]}
-    wrong = {name: _version(info) for name, info in others.items() if info and _version(info) != here}
+    places = {"the scheduler": found["scheduler"], **found["workers"]}
+    here, *others = ((info or found["client"])["packages"].get(PACKAGE) for info in (found["client"], *places.values()))
+    wrong = [(name, version) for name, version in zip(places, others, strict=True) if version != here]
     if wrong:
-        name, version = next(iter(wrong.items()))
-        has = f"{PACKAGE} {version}" if version else f"no {PACKAGE}"
+        name, version = wrong[0]
+        has = f"no {PACKAGE}" if version in (None, "MISSING") else f"{PACKAGE} {version}"
         raise RuntimeError(
-            f"{PACKAGE} {here} is here, but {len(wrong)} of {len(others)} places on the cluster differ: {name} has "
+            f"{PACKAGE} {here} is here, but {len(wrong)} of {len(places)} places on the cluster differ: {name} has "
             f"{has}; install {PACKAGE}=={here} there, where scheduler and workers run"
         )
 
@@ -429,11 +420,6 @@ def _wait_for_a_worker(client: Any, kind: type[Exception]) -> None:
             f"the cluster has had no worker for {costs.WORKERS_AWAITED:g} seconds: start some (dask worker ADDRESS), "
             "or look at what its workers say when they start"
         ) from error
-
-
-def _version(info: Any) -> str | None:
-    version = info["packages"].get(PACKAGE)
-    return None if version in (None, "MISSING") else str(version)
 
 
 @contextmanager

@@ -1,7 +1,4 @@
-"""Deciding what kind of matrix an input becomes: the one list of inputs, and of the places where they can be.
-
-Modules for rows, Dask and devices are imported when such an input comes.
-"""
+"""Deciding what kind of matrix an input becomes; modules for rows, Dask and devices are imported when one comes."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ascd._core.checks import Array, as_design, as_matrix, check_shape, check_sparse, unlocked
+from ascd._core.checks import as_design, as_matrix, check_shape, check_sparse, unlocked
 from ascd._core.devices import is_on_device, is_on_gpu, library_of, to_host
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix
@@ -48,9 +45,9 @@ def open_design(A: Any) -> Matrix:
         return DeviceDense(A)
     if hasattr(A, "tocsc"):
         check_sparse(A)
-        return _sparse_in_place(A) if is_read_in_place(A) else as_local(A)
-    array = as_matrix(A)
-    return _dense_in_place(array) if is_read_in_place(array) else as_local(array)
+    else:
+        A = as_matrix(A)
+    return _in_place(A) if is_read_in_place(A) else as_local(A)
 
 
 def as_local(A: Any) -> LocalDense | LocalSparse:
@@ -103,24 +100,17 @@ def is_read_in_place(A: Any) -> bool:
     return bool(is_large and A.dtype in READ_IN_PLACE)
 
 
-def _dense_in_place(array: Array) -> Matrix:
-    values = _readable(array.view(np.ndarray))
-    if array.flags.f_contiguous:
-        return LocalDense(Dense(values), array.shape)
-    from ascd.matrix.rows import DenseRows
+def _in_place(A: Any) -> Matrix:
+    is_sparse = hasattr(A, "tocsc")
+    values = A.data if is_sparse else A.view(np.ndarray)
+    values = unlocked(values.view(np.uint8) if values.dtype == np.bool_ else values)  # booleans are read as bytes
+    if not is_sparse and A.flags.f_contiguous:
+        return LocalDense(Dense(values), A.shape)
+    from ascd.matrix.rows import DenseRows, SparseRows
 
-    return DenseRows(values)
-
-
-def _sparse_in_place(A: Any) -> Matrix:
+    if not is_sparse:
+        return DenseRows(values)
     _, indices, indptr = map(unlocked, unsigned(A, short_width(A)))
     if A.format == "csc":
-        return LocalSparse(CSC(_readable(A.data), indices, indptr), A.shape)
-    from ascd.matrix.rows import SparseRows
-
-    return SparseRows(_readable(A.data), indices, indptr, A.shape)
-
-
-def _readable(values: Array) -> Array:
-    """The same memory as compiled code reads it: booleans are bytes."""
-    return unlocked(values.view(np.uint8) if values.dtype == np.bool_ else values)
+        return LocalSparse(CSC(values, indices, indptr), A.shape)
+    return SparseRows(values, indices, indptr, A.shape)
