@@ -31,8 +31,6 @@ BLOCK = 1 << 18
 ROWS = 512
 #: Bytes of rows that are copied, or read from a file, at a time.
 BLOCK_BYTES = 32 << 20
-#: Parts that the rows of a sparse block are added up in: each has sums of its own for all columns.
-SPARSE_PARTS = 8
 #: Compiled: columns whose sums stay in the cache (8 KiB each kind) while the rows of a block pass, and rows of these
 #: that are read before the next columns are, half a megabyte of them.
 TILE, TILE_ROWS = 1024, 64
@@ -69,7 +67,3 @@ WORKERS_AWAITED = 300.0
 DEVICE_SHARE, DEVICE_FLOOR, DEVICE_BLOCK = 0.02, 16 << 20, 4 << 30
 #: Arrays on a device with fewer entries are copied to the host: a pass over them there takes less time than a launch.
 DEVICE_SMALL = 200_000
-#: Bytes that an entry of a tile takes there: as it came, as float64 and what is computed from that.
-DEVICE_ENTRY = 24
-#: Columns from which on symmetric products are cut into strips, which saves nearly half of the work.
-DEVICE_CUT = 1024

@@ -111,6 +111,5 @@ def _in_place(A: Any) -> Matrix:
     if not is_sparse:
         return DenseRows(values)
     _, indices, indptr = map(unlocked, unsigned(A, short_width(A)))
-    if A.format == "csc":
-        return LocalSparse(CSC(values, indices, indptr), A.shape)
-    return SparseRows(values, indices, indptr, A.shape)
+    lines = CSC(values, indices, indptr)
+    return LocalSparse(lines, A.shape) if A.format == "csc" else SparseRows(LocalSparse(lines, A.shape[::-1]))

@@ -1,8 +1,6 @@
-"""Data that lie by rows, dense in C order or sparse (CSR), read in place.
+"""Data that lie by rows, dense in C order or sparse (CSR), read in place: products are sums over rows, Σ_k v_k·a_k.
 
-Products with a vector are sums over rows, Σ_k v_k·a_k: all columns at once, one row after the other.  Threads share the
-columns of dense rows.  A sparse row scatters its entries over all columns, so threads add up rows of their own, in a
-fixed number of parts: sums do not depend on the number of threads.
+Threads share the columns, so sums do not depend on their number.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ascd._core.checks import Array, finite_values
 from ascd._core.jit import at, helper, kernel, wide
@@ -21,7 +20,7 @@ from ascd.matrix.base import ColumnStats
 from ascd.matrix.cached import CachedMatrix
 from ascd.matrix.costs import TILE, TILE_ROWS
 from ascd.matrix.dense import Dense, LocalDense
-from ascd.matrix.sparse import LocalSparse, signed
+from ascd.matrix.sparse import CSC, LocalSparse, signed
 
 
 class DenseRows(CachedMatrix):
@@ -65,22 +64,12 @@ class DenseRows(CachedMatrix):
     def fetch(self, columns: Array) -> LocalDense:
         self.bytes_read += min(self.nbytes, self.shape[0] * columns.size * 64)  # an entry costs its cache line or page
         values = np.empty((self.shape[0], columns.size), order="F")
-        for rows in self._row_pieces() if columns.size else ():
-            some = self.values[rows]
-            cost = costs.DENSE_ENTRY * columns.size * len(some)
-            share(cost, columns.size, copy_columns, some, columns, values[rows])
+        share(costs.DENSE_ENTRY * values.size, len(values), copy_columns, self.values, columns, values)
         return LocalDense(Dense(values), values.shape)
 
     def check_finite(self) -> None:
         self.bytes_read += self.nbytes
-        for rows in self._row_pieces():
-            finite_values(self.values[rows], "A")
-
-    def _row_pieces(self) -> Iterator[slice]:
-        """Rows of ``costs.BLOCK_BYTES`` at a time."""
-        d = self.shape[0]
-        step = max(1, costs.BLOCK_BYTES * d // max(self.nbytes, 1))
-        return (slice(start, min(start + step, d)) for start in range(0, d, step))
+        finite_values(self.values, "A")
 
     def _tiles(self) -> Iterator[tuple[slice, slice, Array]]:
         """Rows, columns and the entries there in float64, 2 MiB of them: a core's cache."""
@@ -91,55 +80,58 @@ class DenseRows(CachedMatrix):
 
 
 class SparseRows(CachedMatrix):
-    """Compressed sparse rows: data, indices and offsets (unsigned) as they lie."""
+    """Compressed sparse rows as they lie: the columns of Aᵀ, ``turned``."""
 
     is_sparse = True
 
-    def __init__(self, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
-        self.data, self.stored, self.shape = data, (data, indices, indptr), shape
-        self.cache_bytes = max(costs.NEAR_FLOOR, costs.NEAR_SHARE * self.nbytes)
-        pieces = (indices[start : start + costs.BLOCK] for start in range(0, data.size, costs.BLOCK))
-        self._counts = sum((np.bincount(one, minlength=shape[1]) for one in pieces), np.zeros(shape[1], dtype=np.int64))
-        self.parts = int(min(costs.SPARSE_PARTS, max(1, data.size // (8 * shape[1]))))
+    def __init__(self, turned: LocalSparse) -> None:
+        self.turned, self.shape, self.data = turned, turned.shape[::-1], turned.matrix.data
+        self.cache_bytes, self.every = max(costs.NEAR_FLOOR, costs.NEAR_SHARE * self.nbytes), np.arange(self.shape[0])
+        indices = turned.matrix.indices
+        pieces = (indices[start : start + costs.BLOCK] for start in range(0, indices.size, costs.BLOCK))
+        none = np.zeros(self.shape[1], dtype=np.int64)
+        self._counts = sum((np.bincount(one, minlength=none.size) for one in pieces), none)
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in self.stored)
+        return self.turned.nbytes
 
     @property
     def counts(self) -> Array:
         return self._counts
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
-        ones = np.ones(self.shape[0])
-        square, plain = self._summed(np.stack([weight * ones, ones], axis=1), True).T
-        total, *products = self._summed(np.vstack([ones, vectors]).T, False).T
-        return ColumnStats(square, plain, total, np.array(products).reshape(len(vectors), self.shape[1]))
+        (d, n), (data, indices, ends) = self.shape, self.turned.matrix
+        ones, squares = np.ones(d), np.zeros((n, 2))
+        sums, weights = self._dots(np.column_stack([ones, *vectors])), np.column_stack([weight * ones, ones])
+        step = max(1, int(costs.BLOCK * d // max(1, data.size)))
+        for rows in (slice(start, min(start + step, d)) for start in range(0, d, step)):
+            here = slice(ends[rows.start], ends[rows.stop])
+            entries, offsets = data[here].astype(np.float64), ends[rows.start : rows.stop + 1] - ends[rows.start]
+            some = LocalSparse(CSC(entries * entries, indices[here], offsets), (n, offsets.size - 1))
+            some.add(self.every[: offsets.size - 1], weights[rows], squares)
+        return ColumnStats(squares[:, 0].copy(), squares[:, 1].copy(), sums[:, 0].copy(), sums[:, 1:].T.copy())
 
     def read_dots(self, columns: Array, vectors: Array) -> Array:
-        several = vectors.reshape(self.shape[0], -1)
-        return self._summed(several, False)[columns].reshape(-1, *vectors.shape[1:])
+        return self._dots(vectors)[columns]
 
-    def _summed(self, vectors: Array, squared: bool) -> Array:
-        """Σ_k v_k·a_k for vectors of shape (n_samples, T), or of the squares of the entries; shape (n_features, T)."""
+    def _dots(self, vectors: Array) -> Array:
+        """Aᵀ·vectors."""
         self.bytes_read += self.nbytes
-        vectors, cost = np.ascontiguousarray(vectors), costs.SPARSE_ENTRY * self.data.size * vectors.shape[1]
-        sums = np.zeros((self.parts, self.shape[1], vectors.shape[1]))
-        share(cost, self.parts, add_sparse_rows, *self.stored, vectors, squared, sums)
-        return np.asarray(sums.sum(axis=0))
+        out = np.zeros((self.shape[1], *vectors.shape[1:]))
+        self.turned.add(self.every, vectors, out)
+        return out
 
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
         self.bytes_read += self.nbytes
         x = np.zeros((self.shape[1], *factors.shape[1:]))
         x[columns] = factors
-        given = x.reshape(len(x), -1), out.reshape(len(out), -1)
-        share(costs.SPARSE_ENTRY * self.data.size, len(out), multiply_sparse_rows, *self.stored, *given)
+        out += self.turned.dots(self.every, x)
 
     def fetch(self, columns: Array) -> LocalSparse:
-        from scipy.sparse import csr_array
-
         self.bytes_read += self.nbytes if columns.size else 0
-        return LocalSparse.of(csr_array(signed(*self.stored), shape=self.shape)[:, columns].tocsc().astype(np.float64))
+        rows = csr_array(signed(*self.turned.matrix), shape=self.shape)
+        return LocalSparse.of(rows[:, columns].tocsc().astype(np.float64))
 
     def check_finite(self) -> None:
         finite_values(self.data, "A")
@@ -219,36 +211,9 @@ def add_to_rows(values: Array, x: Array, out: Array, start: int, stop: int) -> N
         out[k] += total
 
 
+@kernel
 def copy_columns(values: Array, columns: Array, out: Array, start: int, stop: int) -> None:
-    """Copy some of the columns."""
-    out[:, start:stop] = np.take(values, columns[start:stop], axis=1)
-
-
-@kernel
-def add_sparse_rows(
-    data: Array, indices: Array, indptr: Array, vectors: Array, squared: bool, sums: Array, start: int, stop: int
-) -> None:
-    """Σ_k v_k·a_k, or of the squares of the entries, over the rows of each part."""
-    d = indptr.size - 1
-    for part in range(start, stop):
-        for k in range(part * d // sums.shape[0], (part + 1) * d // sums.shape[0]):
-            for p in range(indptr[k], indptr[k + 1]):
-                j, entry = wide(indices[p]), np.float64(data[p])
-                entry = entry * entry if squared else entry
-                sums[part, j, 0] += vectors[k, 0] * entry
-                for t in range(1, vectors.shape[1]):
-                    sums[part, j, t] += vectors[k, t] * entry
-
-
-@kernel
-def multiply_sparse_rows(
-    data: Array, indices: Array, indptr: Array, x: Array, out: Array, start: int, stop: int
-) -> None:
-    for k in range(start, stop):
-        first = 0.0
-        for p in range(indptr[k], indptr[k + 1]):
-            j, entry = wide(indices[p]), np.float64(data[p])
-            first += entry * x[j, 0]
-            for t in range(1, x.shape[1]):
-                out[k, t] += entry * x[j, t]
-        out[k, 0] += first
+    for number in range(start, stop):
+        k = wide(number)
+        for i in range(columns.size):
+            out[k, i] = values[k, wide(columns[i])]

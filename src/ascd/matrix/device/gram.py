@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix import costs
 
 #: Entries of 16 bits that lines of them begin at multiples of: products of others take five times as long.
 CUDA_ALIGNED = 64
@@ -87,12 +86,11 @@ def multiply(left: Wide, right: Wide | None = None) -> Any:
     """Return products of columns with others, or with each other (strip by strip), on the device."""
     source, count, other = left.source, left.count, (right or left).count
     out = left.gpu.xp.zeros((count, aligned(other)), dtype=left.sums)[:, :other]
-    step = aligned(-(-count // 8)) if right is None and count > costs.DEVICE_CUT else max(1, count)
+    step = max(1, count if right else aligned(-(-count // 8)))
     strips = [slice(start, min(start + step, count)) for start in range(0, count, step)]
-    entries = source.most * costs.DEVICE_ENTRY // left.bytes
-    room = max(64, entries // max(1, count + (right.count if right else 0)))
-    for top in range(0, source.shape[0], room):
-        rows = slice(top, min(top + room, source.shape[0]))
+    height = max(64, source.room // left.bytes // max(1, count + (right.count if right else 0)))
+    for top in range(0, source.shape[0], height):
+        rows = slice(top, min(top + height, source.shape[0]))
         a = left.rows(rows)
         b = right.rows(rows) if right else a
         for strip in strips:

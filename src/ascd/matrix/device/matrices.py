@@ -22,7 +22,7 @@ from ascd.matrix.device.gram import DeviceGram, Wide, multiply
 
 
 class DeviceDense(Remote):
-    """A dense array where it lies; ``gpu`` is where that is, ``most`` how many entries are converted at a time."""
+    """A dense array where it lies; ``gpu`` is where that is, ``room`` the bytes that may be used beside it."""
 
     is_dear = True
     at_once = 1024  # a pass takes longer than products of so many columns
@@ -31,10 +31,9 @@ class DeviceDense(Remote):
         self.values = as_cupy(values)
         self.gpu = Gpu(self.values)
         self.shape: tuple[int, int] = (int(values.shape[0]), int(values.shape[1]))
-        room = min(costs.DEVICE_BLOCK, max(costs.DEVICE_FLOOR, costs.DEVICE_SHARE * self.nbytes))
-        self.most = int(room // costs.DEVICE_ENTRY)
+        self.room = int(min(costs.DEVICE_BLOCK, max(costs.DEVICE_FLOOR, costs.DEVICE_SHARE * self.nbytes)))
         with self.gpu.here():
-            self.passes = Passes(self.values, self.gpu, room)
+            self.passes = Passes(self.values, self.gpu, self.room)
         self.by_columns = self.passes.lines.are_columns
 
     @property
@@ -133,9 +132,9 @@ class DeviceDense(Remote):
 
     def _tiles(self, columns: Array) -> Iterator[tuple[slice, slice, Any]]:
         """Yield rows, places among the columns, and these entries: as many at a time as lie together."""
-        d, count = self.shape[0], columns.size
-        tall = min(d, self.most if self.by_columns else max(1, self.most // max(1, count)))
-        wide = max(1, min(count, self.most // tall))
+        d, count, most = self.shape[0], columns.size, self.room // Wide.bytes
+        tall = min(d, most if self.by_columns else max(1, most // max(1, count)))
+        wide = max(1, min(count, most // tall))
         for first in range(0, count, wide):
             there = slice(first, min(first + wide, count))
             places = self.gpu.put(columns[there], np.int64)
