@@ -5,8 +5,6 @@ Threads share the columns, so sums do not depend on their number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -36,30 +34,24 @@ class DenseRows(CachedMatrix):
         return int(self.values.nbytes)
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
-        self.bytes_read += self.nbytes
-        sums = np.zeros((3 + len(vectors), self.shape[1]))
-        share(2.0 * self.pass_cost(), self.shape[1], column_stats_of_rows, self.values, weight, vectors, sums)
-        return ColumnStats(sums[0], sums[1], sums[2], sums[3:])
+        squares = np.zeros((3, self.shape[1]))
+        return ColumnStats(squares[0], squares[1], squares[2], self._sums(vectors, squares, weight))
 
     def read_dots(self, columns: Array, vectors: Array) -> Array:
+        rows = np.ascontiguousarray(vectors.reshape(self.shape[0], -1).T)
+        return self._sums(rows, np.empty((0, 0)), 0.0).T[columns].reshape(-1, *vectors.shape[1:])
+
+    def _sums(self, vectors: Array, squares: Array, weight: Any) -> Array:
         self.bytes_read += self.nbytes
-        out = np.zeros((self.shape[1], *vectors.shape[1:]))
-        if vectors.ndim == 1:
-            share(self.pass_cost(), len(out), add_row_dots, self.values, vectors, out)
-        else:
-            for rows, there, tile in self._tiles():
-                out[there] += tile.T @ vectors[rows]
-        return out[columns]
+        out, cost = np.zeros((len(vectors), self.shape[1])), (len(vectors) + len(squares)) * self.pass_cost()
+        share(cost, self.shape[1], sum_rows, self.values, weight, vectors, squares, out)
+        return out
 
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
         self.bytes_read += self.nbytes
-        x = np.zeros((self.shape[1], *factors.shape[1:]))
-        x[columns] = factors
-        if out.ndim == 1:
-            share(self.pass_cost(), len(out), add_to_rows, self.values, x, out)
-        else:
-            for rows, there, tile in self._tiles():
-                out[rows] += tile @ x[there]
+        several, x = out.reshape(len(out), -1), np.zeros((out.size // len(out), self.shape[1]))
+        x[:, columns] = factors.reshape(columns.size, -1).T
+        share(len(x) * self.pass_cost(), len(out), add_to_rows, self.values, x, several)
 
     def fetch(self, columns: Array) -> LocalDense:
         self.bytes_read += min(self.nbytes, self.shape[0] * columns.size * 64)  # an entry costs its cache line or page
@@ -70,13 +62,6 @@ class DenseRows(CachedMatrix):
     def check_finite(self) -> None:
         self.bytes_read += self.nbytes
         finite_values(self.values, "A")
-
-    def _tiles(self) -> Iterator[tuple[slice, slice, Array]]:
-        """Rows, columns and the entries there in float64, 2 MiB of them: a core's cache."""
-        (d, n), tall, wide_ = self.shape, 256, 1024
-        for top, left in product(range(0, d, tall), range(0, n, wide_)):
-            rows, there = slice(top, top + tall), slice(left, left + wide_)
-            yield rows, there, self.values[rows, there].astype(np.float64, copy=False)
 
 
 class SparseRows(CachedMatrix):
@@ -138,16 +123,22 @@ class SparseRows(CachedMatrix):
 
 
 @kernel
-def column_stats_of_rows(values: Array, weight: Any, vectors: Array, sums: Array, start: int, stop: int) -> None:
-    """Few rows of few columns at a time, so that a second reading finds them in the cache."""
+def sum_rows(
+    values: Array, weight: Any, vectors: Array, squares: Array, products: Array, start: int, stop: int
+) -> None:
+    """products += vectors·A, and where there are ``squares``, Σ s·a², Σ a² and Σ a.
+
+    Few rows of few columns at a time, so that a second reading finds them in the cache.
+    """
     d = values.shape[0]
     for row in range(0, d, TILE_ROWS):
         end = min(row + TILE_ROWS, d)
         for first in range(start, stop, TILE):
             last = min(first + TILE, stop)
-            add_row_sums(values, weight, row, end, sums[0], sums[1], sums[2], first, last)
+            if squares.shape[0] > 0:
+                add_row_sums(values, weight, row, end, squares[0], squares[1], squares[2], first, last)
             for m in range(vectors.shape[0]):
-                add_whole_rows(values[row:end], vectors[m, row:end], sums[3 + m], first, last)
+                add_whole_rows(values[row:end], vectors[m, row:end], products[m], first, last)
 
 
 @helper
@@ -174,16 +165,6 @@ def add_row_sums(
             total[j] += entry
 
 
-@kernel
-def add_row_dots(values: Array, vector: Array, out: Array, start: int, stop: int) -> None:
-    """out_j += Σ_k v_k·a_kj, few rows at a time: what is read next lies beside what was read."""
-    d = values.shape[0]
-    for row in range(0, d, TILE_ROWS):
-        end = min(row + TILE_ROWS, d)
-        for first in range(start, stop, TILE):
-            add_whole_rows(values[row:end], vector[row:end], out, first, min(first + TILE, stop))
-
-
 @helper
 def add_whole_rows(values: Array, vector: Array, out: Array, first: int, last: int) -> None:
     """Four rows at a time: the sums are read and written once for them."""
@@ -203,12 +184,14 @@ def add_whole_rows(values: Array, vector: Array, out: Array, first: int, last: i
 
 @kernel
 def add_to_rows(values: Array, x: Array, out: Array, start: int, stop: int) -> None:
-    """out_k += Σ_j a_kj·x_j."""
+    """out_k += Σ_j a_kj·x_j for every row of x."""
     for number in range(start, stop):
-        k, total = wide(number), 0.0
-        for j in range(x.size):
-            total += x[j] * np.float64(values[k, j])
-        out[k] += total
+        k = wide(number)
+        for t in range(x.shape[0]):
+            total = 0.0
+            for j in range(x.shape[1]):
+                total += x[t, j] * np.float64(values[k, j])
+            out[k, t] += total
 
 
 @kernel
