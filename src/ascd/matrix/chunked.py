@@ -398,7 +398,7 @@ class TallChunks(Chunks):
 
     def _moments_of(self, columns: Array, weight: Array) -> Moments:
         """Moments of these columns: known, or requested and kept."""
-        known = self._known_moments(columns, weight)
+        known = self.known_moments(columns, weight)
         if known is None:
             known = together("moments", self._ask("moments", columns, lambda rows: (weight[rows],))[0].answers)
             self._note_moments(weight, known)
@@ -413,7 +413,8 @@ class TallChunks(Chunks):
         most = min(16, max(1, (128 << 20) // size))  # for folds of a cross-validation
         self._moments = ((kept, moments), *self._moments)[:most]
 
-    def _known_moments(self, columns: Array, weight: Array) -> Moments | None:
+    def known_moments(self, columns: Array, weight: Array) -> Moments | None:
+        """Return the moments of these columns with these weights, where a pass has given them."""
         for kept, found in self._moments:
             factor, place = _multiple(weight, kept), np.full(self.shape[1], -1)
             place[found.columns] = np.arange(found.columns.size)
@@ -422,10 +423,6 @@ class TallChunks(Chunks):
                 products = factor * found.products[np.ix_(there, there)]
                 return Moments(columns, factor * found.total, found.means[there], products)
         return None
-
-    def all_moments(self, weight: Array) -> Moments | None:
-        """Return the moments of all columns with these weights, where a pass has given them."""
-        return self._known_moments(np.arange(self.shape[1]), weight)
 
     def with_constant(self, value: float) -> TallChunks:
         """Return the matrix with one more column: chunks get it where they are."""

@@ -275,7 +275,7 @@ class RowNewton:
             return self.iterate
         x, constant = (state.x[:, 0], float(state.constant[0])) if self.start is None else self.start
         is_state = np.array_equal(x, state.x[:, 0])
-        found = self.rows.all_moments(state.seen.curvature.most) if is_state else None
+        found = self.rows.known_moments(self.columns, state.seen.curvature.most) if is_state else None
         if found is None or not bounds.is_exact(state.raw_gradient):
             sums = self._request(x, x, (constant, constant), WHOLE, self.columns)
             return self._at(x.copy(), constant, sums, 0, None)
