@@ -126,14 +126,15 @@ COUPLED = {
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("name", COUPLED)
-def test_both_models_of_softmax_lead_to_the_same_minimum(name, intercept, monkeypatch):
+def test_models_of_softmax_in_parts_lead_to_the_same_minimum(name, intercept, monkeypatch):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((40, 12)) * (rng.random((40, 12)) < 0.5)
     labels = (X[:, 0] > 0.0).astype(int) + (X[:, 4] + 0.3 * rng.standard_normal(40) > 0.5)
     data = sparse.csc_array(X) if intercept else X
     problem = ascd.Problem(data, labels, "softmax", COUPLED[name], sample_weight=rng.random(40) + 0.5)
     found = ascd.solve(problem, tol=1e-10, intercept=intercept)
-    monkeypatch.setattr(tuning, "LARGEST_COUPLED", 0)
+    monkeypatch.setattr(tuning, "GRAM_FLOOR", 8 * 6**2)
+    monkeypatch.setattr(tuning, "GRAM_SHARE", 0.0)
     other = ascd.solve(problem, tol=1e-10, intercept=intercept)
     assert found.converged
     assert other.converged

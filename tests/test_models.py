@@ -14,7 +14,7 @@ from ascd.matrix import costs
 from ascd.problem.softmax import Softmax
 from ascd.solver import tuning
 from ascd.solver.gram import GramMatrix
-from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
+from ascd.solver.models import BlockGramModel, ColumnModel, GramModel
 from ascd.solver.subproblem import Subproblem
 from ascd.solver.working_set import WorkingSet
 
@@ -57,7 +57,7 @@ def both_models(penalty, intercept, storage, seed):
     start = np.clip(rng.standard_normal(6) * (rng.random(6) < 0.5), *bounds_of(penalty))
     gram = GramMatrix(problem.design, intercept, keeps=False)
     gram.admit(rng.permutation(6), weight, means)
-    by_gram = GramModel(problem.penalty, gram, (A.T @ gradient)[gram.columns], start[gram.columns])
+    by_gram = GramModel(problem.penalty, gram.columns, gram.store, (A.T @ gradient)[gram.columns], start[gram.columns])
     by_columns = ColumnModel(problem.penalty, problem.design, np.arange(6), weight, means, gradient, start.copy())
     G = (A - means).T @ (weight[:, None] * (A - means))
     return G, A.T @ gradient, problem.penalty, start, (by_gram, by_columns)
@@ -85,18 +85,15 @@ def test_both_models_find_the_minimum_of_a_long_descent(name, intercept, storage
 @pytest.mark.parametrize("seed", range(8))
 def test_a_newton_step_never_raises_the_model(name, seed):
     G, g, penalty, start, models = both_models(MODELS[name], False, "dense", seed)
-    for model in models:
-        if isinstance(model, GramModel):
-            model.gram.learn(np.arange(6))
-        before = model_value(G, g, penalty, start, point_of(model))
-        for _ in range(3):
-            model._newton_step()
-            after = model_value(G, g, penalty, start, point_of(model))
-            assert after <= before + 1e-12
-            before = after
-        if isinstance(model, GramModel):  # the gradient follows
-            expected = (g + G @ (point_of(model) - start))[model.columns]
-            np.testing.assert_allclose(model.gradient, expected, atol=1e-10)
+    model = models[0]
+    before = model_value(G, g, penalty, start, point_of(model))
+    for _ in range(3):
+        model._newton_step()
+        after = model_value(G, g, penalty, start, point_of(model))
+        assert after <= before + 1e-12
+        before = after
+    expected = (g + G @ (point_of(model) - start))[model.columns]
+    np.testing.assert_allclose(model.gradient, expected, atol=1e-10)
 
 
 # ---------------------------------------------------------------------------------- penalties of blocks
@@ -137,57 +134,43 @@ def quadratic_model(solver, working, x, shift):
     return float(value) + state.terms.cost_on(working.blocks, x)
 
 
+@pytest.mark.usefixtures("compiled_sweeps")
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize(
     ("name", "loss"),
     [*((name, "squared") for name in BLOCK_PENALTIES), ("sparse groups", "softmax"), ("rows", "softmax")],
 )
-def test_block_models_find_the_same_minimum(name, intercept, loss, monkeypatch):
+def test_a_working_set_in_parts_leads_to_the_same_minimum(name, intercept, loss, monkeypatch):
+    """Parts of six coefficients; with two every block is one, and outputs that are coupled share a bound."""
     found = []
-    for wide, most in ((0, 0), (1000, tuning.LARGEST_COUPLED)):
-        monkeypatch.setattr(tuning, "LARGEST_GRAM", wide)
-        monkeypatch.setattr(tuning, "LARGEST_COUPLED", most)
+    for most in (1000, 6, 2):
+        monkeypatch.setattr(tuning, "GRAM_FLOOR", 8 * most**2)
+        monkeypatch.setattr(tuning, "GRAM_SHARE", 0.0)
         solver, working, subproblem = block_models(name, intercept, loss)
-        made = []
-        for model in (BlockColumnModel, BlockGramModel):
-            monkeypatch.setattr(model, "__init__", noting(model.__init__, made))
-        step = subproblem._minimise(working, 1e-10)
-        monkeypatch.undo()
-        assert made == [BlockGramModel if wide else BlockColumnModel]
-        found.append(quadratic_model(solver, working, step.x, step.shift))
-        assert found[-1] < quadratic_model(solver, working, np.zeros(step.x.shape), np.zeros(step.shift.shape))
-    assert found[0] == pytest.approx(found[1], rel=1e-9)
-
-
-def noting(init, made):
-    def noted(self, *given):
-        made.append(type(self))
-        init(self, *given)
-
-    return noted
+        assert (len(subproblem._parts(working)) == 1) == (most == 1000)
+        for _ in range(50):
+            subproblem.improve(working, 1.0)
+        found.append(solver.state.seen.value + solver.state.cost())
+        assert found[-1] < solver.state.zero_value
+    np.testing.assert_allclose(found, found[0], rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", BLOCK_PENALTIES)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_newton_step_never_raises_a_block_model(name, seed, monkeypatch):
     solver, working, subproblem = block_models(name, False, seed=seed)
-    checked = []
-    for model in (BlockColumnModel, BlockGramModel):
-        step = model._newton_step
+    step, checked = BlockGramModel.take_newton_steps, []
 
-        def watched(self, step=step):
-            before = quadratic_model(solver, working, self.x, np.zeros(self.x.shape[1]))
-            taken = step(self)
-            after = quadratic_model(solver, working, self.x, np.zeros(self.x.shape[1]))
-            checked.append(after <= before + 1e-11 * abs(before))
-            return taken
+    def watched(self):
+        before = quadratic_model(solver, working, self.x, np.zeros(self.x.shape[1]))
+        step(self)
+        after = quadratic_model(solver, working, self.x, np.zeros(self.x.shape[1]))
+        checked.append(after <= before + 1e-11 * abs(before))
 
-        monkeypatch.setattr(model, "_newton_step", watched)
-    for limit in ("FEWEST_SWEEPS", "MOST_BETWEEN_STEPS", "MOST_SWEEPS_BETWEEN"):
+    monkeypatch.setattr(BlockGramModel, "take_newton_steps", watched)
+    for limit in ("FEWEST_SWEEPS", "MOST_BETWEEN_STEPS"):
         monkeypatch.setattr(tuning, limit, 1)
-    for wide in (0, 1000):
-        monkeypatch.setattr(tuning, "LARGEST_GRAM", wide)
-        subproblem._minimise(working, 1e-9)
+    subproblem._minimise(working, 1e-9)
     assert checked
     assert all(checked)
 
@@ -222,9 +205,11 @@ def test_the_matrix_is_the_hessian(cost, ones, monkeypatch):
     whole, size = hessian(), (M + ones) * T
     monkeypatch.setattr(costs, "DENSE_PRODUCT", cost)
     monkeypatch.setattr(costs, "BLOCK", 5 * size)
-    columns = np.array([2, 0, 4, 1])
+    columns, entries = np.array([2, 0, 4, 1]), np.array([0, 2, 3, 4, 7, 11])
     wide = np.zeros((D, 6))
     wide[:, columns] = BLOCK
     design = ascd.Problem(sp.csc_array(wide), LABELS, "softmax", ascd.L21(1.0)).design
-    found = design.coupled_gram(columns, CURVATURE.own, CURVATURE.shared, ones)
-    np.testing.assert_allclose(found, whole[:size, :size], atol=1e-13)
+    for listed in (entries, np.arange(M * T)):
+        found = design.coupled_gram(columns, listed, CURVATURE.own, CURVATURE.shared, ones)
+        chosen = np.r_[listed, np.arange(M * T, size)]
+        np.testing.assert_allclose(found, whole[np.ix_(chosen, chosen)], atol=1e-13)

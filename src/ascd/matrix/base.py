@@ -150,24 +150,26 @@ class Matrix(ABC):
         """Return products that stay where the matrix is (``device.gram.DeviceGram``), or None."""
         return None
 
-    def coupled_gram(self, columns: Array, own: Array, shared: Array | None, ones: bool) -> Array:
-        """Return the Gram matrix of all coefficients of these columns for a loss that couples outputs.
+    def coupled_gram(self, columns: Array, entries: Array, own: Array, shared: Array | None, ones: bool) -> Array:
+        """Return the Gram matrix of some coefficients of these columns for a loss that couples outputs.
 
-        Sample k has the curvature diag(own_k) − shared_k shared_kᵀ, both of shape (n_samples, n_outputs); coefficient
-        (j, t) is row j·T + t.  With ``ones`` there is a last column of ones.
+        Sample k has the curvature diag(own_k) − shared_k shared_kᵀ, both of shape (n_samples, n_outputs).  ``entries``
+        lists coefficients (j, t) as j·T + t, in rising order.  With ``ones`` all T of a last column of ones follow.
         """
-        d, T = own.shape
+        (d, m), T = (self.shape[0], columns.size), own.shape[1]
         block = as_block(self.take(columns), d)
         block = np.c_[block, np.ones(d)] if ones else block
-        size = block.shape[1] * T
-        gram, step = np.zeros((size, size)), max(1, costs.BLOCK // size)
+        column, output = np.divmod(np.r_[entries, np.arange(m * T, (m + ones) * T)], T)
+        listed = [np.flatnonzero(output == t) for t in range(T)]
+        gram, step = np.zeros((column.size, column.size)), max(1, costs.BLOCK // max(column.size, 1))
         for rows in (slice(start, start + step) for start in range(0, d, step)):
             some = block[rows]
             if shared is not None:
-                across = (some[:, :, None] * shared[rows, None, :]).reshape(len(some), size)
+                across = some[:, column] * shared[rows][:, output]
                 gram -= across.T @ across
-            for t in range(T):
-                gram[t::T, t::T] += some.T @ (own[rows, t, None] * some)
+            for t, chosen in enumerate(listed):
+                part = some[:, column[chosen]]
+                gram[np.ix_(chosen, chosen)] += part.T @ (own[rows, t, None] * part)
         return gram
 
     # ---- costs, in nanoseconds on one core

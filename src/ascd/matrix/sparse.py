@@ -117,23 +117,28 @@ class LocalSparse(Local):
             return int(self.matrix.data.size)
         return int((self.matrix.indptr[columns + 1] - self.matrix.indptr[columns]).sum())
 
-    def coupled_gram(self, columns: Array, own: Array, shared: Array | None, ones: bool) -> Array:
+    def coupled_gram(self, columns: Array, entries: Array, own: Array, shared: Array | None, ones: bool) -> Array:
         """By products for every pair of outputs, where that costs less than dense rows."""
         (d, m), T = (self.shape[0], columns.size), own.shape[1]
         if 0.5 * self.products_cost(columns) > costs.DENSE_PRODUCT * d * m * m:
-            return super().coupled_gram(columns, own, shared, ones)
-        multiplier, every, size = self.multiplier(True), np.arange(m), (m + ones) * T
-        store, gram = np.empty((m, m), order="F"), np.empty((size, size))
+            return super().coupled_gram(columns, entries, own, shared, ones)
+        multiplier, size = self.multiplier(True), entries.size
+        store, gram = np.empty((m, m), order="F"), np.empty((size + ones * T,) * 2)
+        listed = [np.flatnonzero(entries % T == t) for t in range(T)]
+        taken = [entries[one] // T for one in listed]
         for t, other in combinations_with_replacement(range(T), 2):
             weight = own[:, t] if t == other else np.zeros(d)
             weight = weight if shared is None else weight - shared[:, t] * shared[:, other]
-            multiplier.fill(store, columns, every, every, weight, None)
-            for row, column in ((t, other), (other, t)):
-                gram[row : m * T : T, column : m * T : T] = store
-                if ones:
-                    beside = gram[row : m * T : T, m * T + column] = self.dots(columns, weight)
-                    gram[m * T + column, row : m * T : T] = beside
-                    gram[m * T + row, m * T + column] = weight.sum()
+            if taken[t].size and taken[other].size:
+                multiplier.fill(store, columns, taken[t], taken[other], weight, None)
+                part = store[np.ix_(taken[t], taken[other])]
+                gram[np.ix_(listed[t], listed[other])] = part
+                gram[np.ix_(listed[other], listed[t])] = part.T
+            if ones:
+                gram[size + t, size + other] = gram[size + other, size + t] = weight.sum()
+                for row, column in ((t, other), (other, t)):
+                    beside = self.dots(columns[taken[row]], weight)
+                    gram[listed[row], size + column] = gram[size + column, listed[row]] = beside
         return gram
 
     def beside(self, other: LocalSparse) -> LocalSparse:

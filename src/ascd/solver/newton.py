@@ -23,7 +23,7 @@ H_k = diag(h_k) − r_k r_kᵀ, the system is written with one output: coefficie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,23 +32,21 @@ from ascd._core.checks import Array
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import library_helps
 from ascd.problem.arithmetic import length_of
-from ascd.problem.samples import Curvature
 from ascd.solver import tuning
-from ascd.solver.gram import without_constants
 from ascd.solver.working_set import BlockLayout
 
 # ---- single coordinates
 
 
 @kernel
-def find_free(penalty: Any, columns: Array, known: Array, gradient: Array, x: Array, free: Array, work: Array) -> int:
+def find_free(penalty: Any, columns: Array, gradient: Array, x: Array, free: Array, work: Array) -> int:
     """The coordinates inside a piece of their penalty: Q's derivative, the penalty's curvature and the piece's ends."""
     count = 0
     for i in range(columns.size):
         j = columns[i]
         curvature, low, high = penalty.piece(x[i], j)
         derivative, upper = penalty.subgradient(x[i], j)
-        if known[i] and low < high and derivative == upper:
+        if low < high and derivative == upper:
             free[count] = i
             work[0, count], work[1, count] = gradient[i] + derivative, curvature
             work[2, count], work[3, count] = low, high
@@ -142,53 +140,34 @@ def pieces_of(penalty: Any, working: BlockLayout, x: Array) -> PenaltyPieces:
 
 
 def try_lengths(
-    penalty: Any, working: BlockLayout, x: Array, change: Array, model: Callable[[Array, float], float], promised: float
+    penalty: Any, working: BlockLayout, x: Array, change: Array, model: Callable[[Array], float], promised: float
 ) -> Array | None:
     """The length of a step that lowers Q most, of those tried, as a change of x; None if none lowers it.
 
-    ``model`` is asked for the smooth part of Q after a move, which differs from length·change in few coefficients;
-    ``promised`` is the fall of Q by the whole step if the penalty stayed on its pieces.
-
-    The penalty may have a kink where a coefficient changes its sign.  So such coefficients are also tried at 0, and
-    lengths at which some of them arrive there: where columns depend on each other, steps are far too long.
+    ``model`` is asked for the smooth part of Q after a move; ``promised`` is the fall of Q by the whole step if the
+    penalty stayed on its pieces.  The penalty may have a kink where a coefficient changes its sign.  So such
+    coefficients are also tried at 0, and lengths at which some of them arrive there: where columns depend on each
+    other, steps are far too long.
     """
     before = blocks_cost(penalty, working.blocks, working.starts, x.ravel(), x.shape[1])
     best, gain = None, 0.0
-    for lengths, crossing in _step_lengths(working, x, change):
-        if lengths is tuning.LENGTHS and best is not None:
-            break
-        lowest = np.inf
+    crossing = np.divide(-x, change, out=np.full(x.shape, np.inf), where=x * change < 0.0)
+    ends = np.unique(crossing[crossing < 1.0])
+    some = ends[[i for i in (0, 1, 3, 7, 15, 31, 63) if i < ends.size]].tolist()
+    for lengths in ((1.0, *some), tuning.LENGTHS):
         for length in lengths:
-            straight = x + length * change
-            stops = crossing <= length * (1.0 + 1e-12)
-            value = np.inf
+            straight, stops = x + length * change, crossing <= length * (1.0 + 1e-12)
             for there in (straight, np.where(stops, 0.0, straight))[: 1 + int(stops.any())]:
                 moved: Array = there - x
                 after = blocks_cost(penalty, working.blocks, working.starts, there.ravel(), x.shape[1])
-                here = model(moved, length) + after - before
-                value = min(value, here)
-                if here < gain:
-                    best, gain = moved, here
-                if gain <= -0.9 * promised < 0.0:
-                    return best
-            if value > lowest and lengths is not tuning.LENGTHS:  # Q is convex: longer steps are worse
-                break
-            lowest = value
-    return best
-
-
-def _step_lengths(working: BlockLayout, x: Array, change: Array) -> Iterator[tuple[Sequence[float], Array]]:
-    """Lengths to try, each with those at which coefficients arrive at 0: one by one, or blocks where nearest."""
-    single = np.divide(-x, change, out=np.full(x.shape, np.inf), where=x * change < 0.0)
-    yield (1.0,), single
-    along = np.add.reduceat((x * change).sum(axis=1), working.starts[:-1])
-    square = np.add.reduceat((change**2).sum(axis=1), working.starts[:-1])
-    nearest = np.divide(-along, square, out=np.full(along.size, np.inf), where=(along < 0.0) & (square > 0.0))
-    whole = np.broadcast_to(np.repeat(nearest, np.diff(working.starts))[:, None], x.shape)
-    for crossing in (single, whole):
-        ends = np.unique(crossing[crossing < 1.0])
-        yield [float(ends[i]) for i in (0, 1, 3, 7, 15, 31, 63) if i < ends.size], crossing
-    yield tuning.LENGTHS, single
+                value = model(moved) + after - before
+                if value < gain:
+                    best, gain = moved, value
+            if gain <= -0.9 * promised < 0.0:
+                return best
+        if best is not None:
+            return best
+    return None
 
 
 @kernel
@@ -230,64 +209,6 @@ def gram_newton(gram: Array, found: PenaltyPieces, right: Array) -> Array | None
     solved = _solve(matrix, found.flat.of_rows(free), right.reshape(-1, 1)[free])
     step.reshape(-1, 1)[free] = 0.0 if solved is None else solved
     return None if solved is None else step
-
-
-def wide_newton(block: Array, weight: Array, found: PenaltyPieces, right: Array) -> Array | None:
-    """Return Newton's step for one output where the columns, of shape (d, m), outnumber the samples; None if none.
-
-    By the formula of Woodbury only a matrix of d × d is factorised: with W = diag(√weight)·block and
-    D = diag(κ + m) − Σ_b κ_b x̂_b x̂_bᵀ the step is D⁻¹(right − Wᵀ(I + WD⁻¹Wᵀ)⁻¹WD⁻¹·right).
-    """
-    from scipy.linalg.lapack import dpotrf, dpotrs
-
-    scaled = np.sqrt(weight)[:, None] * block
-    # the penalty of a block has no curvature along x̂: a little of the losses' makes D invertible
-    ridge = found.ridge + tuning.SHIFTS[1] * np.einsum("kj,kj->", scaled, scaled) / max(right.size, 1)
-    along = found.unit[:, 0] * (1.0 / ridge - 1.0 / (found.kappa + ridge))
-    sizes = np.diff(np.append(found.starts, right.size))
-
-    def divided(vectors: Array) -> Array:
-        sums = np.add.reduceat(found.unit * vectors, found.starts, axis=0)
-        out: Array = vectors / (found.kappa + ridge)[:, None] + along[:, None] * np.repeat(sums, sizes, axis=0)
-        return out
-
-    across, plain = divided(scaled.T), divided(right)
-    factor, failed = dpotrf(np.eye(block.shape[0]) + scaled @ across, lower=1)
-    if failed:
-        return None
-    step = plain - across @ dpotrs(factor, scaled @ plain, lower=1)[0]
-    return step if np.isfinite(step).all() else None
-
-
-def coupled_newton(
-    block: Array, curvature: Curvature, found: PenaltyPieces, right: Array, intercept: bool
-) -> Array | None:
-    """Return Newton's step, of shape (m, T), where outputs are coupled; None where there is none.
-
-    ``block`` holds the columns, of shape (d, m).  The constants are a column of ones that is eliminated.
-    """
-    m, outputs = right.shape
-    is_free = np.concatenate([found.is_free, np.ones((int(intercept), outputs), dtype=np.bool_)])
-    block = np.c_[block, np.ones(block.shape[0])] if intercept else block
-    listed = [np.flatnonzero(one) for one in is_free.T]
-    ends = np.concatenate([[0], np.cumsum([one.size for one in listed])])
-    gram = np.empty((ends[-1], ends[-1]))
-    for t in range(outputs):
-        for other in range(t + 1):
-            weight = curvature.own[:, t] if other == t else np.zeros(block.shape[0])
-            if curvature.shared is not None:
-                weight = weight - curvature.shared[:, t] * curvature.shared[:, other]
-            part = block[:, listed[t]].T @ (weight[:, None] * block[:, listed[other]])
-            gram[ends[t] : ends[t + 1], ends[other] : ends[other + 1]] = part
-            gram[ends[other] : ends[other + 1], ends[t] : ends[t + 1]] = part.T
-    order = np.argsort(np.concatenate([one * outputs + t for t, one in enumerate(listed)]))
-    gram = gram[np.ix_(order, order)]
-    if intercept:
-        gram, _ = without_constants(gram, outputs)
-    free, step = np.flatnonzero(found.is_free), np.zeros((m * outputs, 1))
-    solved = _solve(gram, found.flat.of_rows(free), right.reshape(-1, 1)[free])
-    step[free] = 0.0 if solved is None else solved
-    return None if solved is None else step.reshape(m, outputs)
 
 
 def _solve(gram: Array, found: PenaltyPieces, right: Array) -> Array | None:

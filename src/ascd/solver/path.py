@@ -431,7 +431,7 @@ class WarmStarts:
         x, points = state.x[columns, 0], np.empty((columns.size, len(penalties)))
         target = self._target(float(self.solver.report.violation))
         for number, penalty in enumerate(penalties):
-            GramModel(penalty, subproblem.gram, gradient, x).minimise(target, tuning.MOST_SWEEPS)
+            GramModel(penalty, columns, subproblem.gram.store, gradient, x).minimise(target, tuning.MOST_SWEEPS)
             points[:, number] = x
         moved = np.flatnonzero(points.any(axis=1))
         predictors = np.zeros((state.d, len(penalties)))

@@ -39,7 +39,7 @@ from ascd.problem.terms import subgradients
 from ascd.results import Limits, Status
 from ascd.solver import tuning
 from ascd.solver.check import OptimalityCheck, Report
-from ascd.solver.models import GramModel, KnownGram
+from ascd.solver.models import GramModel
 from ascd.solver.state import State
 
 #: Scales of a dual point that its gap is computed for: 1 − 4⁻ᵏ, and 1.  A chord of a parabola between two of them lies
@@ -345,8 +345,7 @@ class RowNewton:
         spread = float(np.abs(point.x).sum()) or self.report.objective / max(violation, 1e-300)
         # a round trip costs more than sweeps
         target = 0.01 * min(tuning.ENOUGH * tolerance / max(spread, 1e-300), violation)
-        known = KnownGram(columns, gram, np.ones(columns.size, dtype=np.bool_))
-        model = GramModel(self.state.penalty, known, gradient[columns], point.x[columns])
+        model = GramModel(self.state.penalty, columns, gram, gradient[columns], point.x[columns])
         model.minimise(target, tuning.MOST_SWEEPS)
         x, change = point.x.copy(), model.x - point.x[columns]
         x[columns] = model.x

@@ -26,7 +26,8 @@ from ascd.problem.block_penalties import BlockNorm
 from ascd.problem.groups import add, products
 from ascd.problem.problem import Problem
 from ascd.solver import tuning
-from ascd.solver.newton import PenaltyPieces, coupled_newton
+from ascd.solver.gram import without_constants
+from ascd.solver.newton import PenaltyPieces, gram_newton
 from ascd.solver.state import State
 
 
@@ -79,14 +80,16 @@ class Smooth:
         def gradient() -> Array:
             return products(state.matrix, state.order, state.raw_gradient) + ridge[:, None] * state.x
 
-        here, none = gradient(), np.zeros(state.n)
-        is_free, rows = np.ones(here.shape, dtype=np.bool_), np.arange(state.n)
-        found = PenaltyPieces(is_free, ridge[:, None] * state.x, np.zeros(here.shape), none, ridge, rows)
-        block = as_block(state.matrix.take(state.order), state.d)
-        step = coupled_newton(block, state.seen.curvature, found, -here, state.intercept)
+        here = gradient()
+        flat, every = here.reshape(-1, 1), np.arange(here.size)
+        gram = state.matrix.coupled_gram(state.order, every, *state.seen.curvature[:2], state.intercept)
+        gram = without_constants(gram, state.outputs)[0] if state.intercept else gram
+        none, is_free = np.zeros(here.size), np.ones(flat.shape, dtype=np.bool_)
+        found = PenaltyPieces(is_free, flat, np.zeros(flat.shape), none, np.repeat(ridge, state.outputs), every)
+        step = gram_newton(gram, found, -flat)
         if step is None or not np.isfinite(step).all():
             return False
-        state.move_to(state.x + step, state.constant)
+        state.move_to(state.x + step.reshape(state.x.shape), state.constant)
         left = norm(gradient())
         if not left < norm(here):
             state.restore(before)
@@ -97,7 +100,8 @@ def is_for_newton(problem: Problem) -> bool:
     """Return True if the Hessian of all coefficients (``coupled_gram``) costs less than ten steps of L-BFGS."""
     d, n = problem.n_samples, problem.n_features
     size, share = n * problem.n_outputs, problem.design.entries() / (d * n)
-    is_small = tuning.FEW_COEFFICIENTS <= size <= tuning.LARGEST_COUPLED and size * size <= tuning.TALL_FOR_NEWTON * d
+    most = min(tuning.TALL_FOR_NEWTON * d, tuning.GRAM_FLOOR / 8)
+    is_small = size >= tuning.FEW_COEFFICIENTS and size * size <= most
     return bool(problem.loss.is_coupled and is_small and share * share * size <= tuning.PAIRS_FOR_NEWTON)
 
 

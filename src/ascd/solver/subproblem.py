@@ -6,10 +6,12 @@ the present predictor: Newton's method, several steps on a working set until lit
 | working set | model |
 |---|---|
 | single coordinates, small | sweeps over the columns until they have cost as much as a Gram matrix, then that |
-| single coordinates, too large for a Gram matrix | sweeps over the columns, Newton steps by conjugate gradients |
+| single coordinates, too large for a Gram matrix | sweeps over the columns |
 | single coordinates, Gram matrix kept on a device | proximal steps there (``device``) |
-| blocks, outputs share curvatures | Gram matrix; columns where it would be too large |
-| blocks, outputs are coupled (softmax) | one Gram matrix of all coefficients where these are few, else columns |
+| blocks | Gram matrix of the columns; of parts of the set one after the other where it would be too large |
+| blocks, outputs are coupled (softmax), few coefficients | one Gram matrix of them all |
+
+Where outputs have curvatures of their own, a Gram matrix of the columns has a bound of them: an upper model.
 """
 
 from __future__ import annotations
@@ -20,16 +22,17 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.problem.arithmetic import norm
+from ascd.problem.block_penalties import BlockNorm, Entrywise
 from ascd.problem.samples import Curvature
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
 from ascd.solver.device import DeviceModel
 from ascd.solver.gram import GramMatrix, without_constants
 from ascd.solver.line_search import Backtracking, ModelStep
-from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
+from ascd.solver.models import BlockGramModel, ColumnModel, GramModel
 from ascd.solver.state import State
-from ascd.solver.sweeps import ProxCurvature
-from ascd.solver.working_set import WorkingSet
+from ascd.solver.sweeps import ProxCurvature, mark_movable
+from ascd.solver.working_set import BlockLayout, WorkingSet
 
 
 class Subproblem:
@@ -46,15 +49,29 @@ class Subproblem:
             self.remote = None
         room = tuning.GRAM_SHARE * state.matrix.nbytes if self.remote is None else self.remote.room
         self.largest_gram = math.isqrt(int(max(tuning.GRAM_FLOOR, room)) // 8)
-        self.prox_curvature = ProxCurvature(state.matrix, bounds.count, self.is_quadratic)
+        self.prox_curvature = ProxCurvature(bounds.count, self.is_quadratic)
         self.needs_gram = False
 
     def improve(self, working: WorkingSet, violation: float) -> None:
         """Take steps until the violation on the working set is at most its target, or little is gained."""
-        if self.is_quadratic:
-            self._step(working, working.target)
-            self.bounds.update(self.state.raw_gradient)
-            return
+        for part in self._parts(working):
+            if self.is_quadratic:
+                self._step(part, part.target)
+                self.bounds.update(self.state.raw_gradient)
+            else:
+                self._improve(part, violation)
+
+    def _parts(self, working: WorkingSet) -> list[WorkingSet]:
+        """Return the working set, or parts of it where blocks are too many for one Gram matrix."""
+        if working.is_by_coordinate:
+            return [working]
+        sizes = np.diff(working.layout.starts)
+        if self.state.loss.is_coupled:
+            sizes = self._movable(working, self.state.x[working.rows], self._block_gradient(working))[1]
+        number = np.cumsum(sizes) // self.largest_gram
+        return [working.part(blocks) for blocks in np.split(working.blocks, np.flatnonzero(np.diff(number)) + 1)]
+
+    def _improve(self, working: WorkingSet, violation: float) -> None:
         for _ in range(8):
             share = self._step(working, self._model_target(working, violation))
             if math.isnan(share):
@@ -75,7 +92,7 @@ class Subproblem:
             return 0.0
         target = max(0.03 * violation, 0.3 * working.target)
         # one matrix of all coefficients costs more than sweeps over it
-        return 0.1 * target if self._is_for_one_gram(working) else target
+        return 0.1 * target if self.state.loss.is_coupled else target
 
     def _violation(self, working: WorkingSet) -> float:
         state, rows = self.state, working.rows
@@ -131,7 +148,7 @@ class Subproblem:
         if x is not None:
             values[self.gram.position[working.columns]] = x
         self.partial = ModelStep(columns, columns, values[:, None], np.zeros(1))
-        model = GramModel(state.penalty, self.gram, self._gradient(columns, gradient), values)
+        model = GramModel(state.penalty, columns, self.gram.store, self._gradient(columns, gradient), values)
         model.minimise(target, working.most_sweeps)
         return ModelStep(columns, columns, values[:, None], self._shift(columns, values - state.x[columns, 0]))
 
@@ -224,28 +241,50 @@ class Subproblem:
 
     def _minimise_blocks(self, working: WorkingSet, curvature: Curvature, target: float) -> ModelStep:
         state, layout, columns = self.state, working.layout, working.columns
-        x, classes = state.x[working.rows], 1
-        self.partial = ModelStep.on(working, x, np.zeros(state.outputs))
-        gradient, target = self._block_gradient(working), max(target, self._rounding())
-        if self._is_for_gram(columns.size):
-            gram, constants = self._block_gram(columns, curvature.most), -self.means[columns]
-        elif self._is_for_one_gram(working):
-            gram, constants = self._coupled_gram(columns, curvature)
-            layout, classes = layout.flat, state.outputs
-        else:
-            lipschitz = self.prox_curvature.of_columns(layout, columns, curvature.most)
-            given = self.matrix, columns, layout, lipschitz, curvature, state.raw_gradient, x, state.intercept
-            model = BlockColumnModel(state.penalty, *given)
-            model.minimise(target, tuning.MOST_BLOCK_SWEEPS)
-            state.reads += model.reads
-            return ModelStep.on(working, x, model.shift)
-        before, shape = x.copy(), (-1, state.outputs // classes)
+        x, gradient, target = state.x[working.rows], self._block_gradient(working), max(target, self._rounding())
+        if state.loss.is_coupled:
+            entries, sizes = self._movable(working, x, gradient)
+            if entries.size <= 2 * self.largest_gram:
+                return self._minimise_coupled(working, curvature, target, x, gradient, entries, sizes)
+        self.partial, before = ModelStep.on(working, x, np.zeros(state.outputs)), x.copy()
+        model = self._block_model(layout, self._block_gram(columns, curvature.most), gradient, x)
+        model.minimise(target, model.most_sweeps)
+        shift = -self.means[columns] @ (x - before)
+        return ModelStep.on(working, x, shift)
+
+    def _minimise_coupled(
+        self, working: WorkingSet, curvature: Curvature, target: float, x: Array, gradient: Array, entries: Array,
+        sizes: Array,
+    ) -> ModelStep:  # fmt: skip
+        """Minimise over these coefficients, ``sizes`` of each block, with one matrix of them all."""
+        state, columns = self.state, working.columns
+        step = self.partial = ModelStep.on(working, x, np.zeros(state.outputs))
+        if not entries.size:
+            return step
+        layout = BlockLayout(working.blocks[sizes > 0], np.r_[0, np.cumsum(sizes[sizes > 0])], 1)
+        gram = self.matrix.coupled_gram(columns, entries, curvature.own, curvature.shared, state.intercept)
+        state.reads += columns.size
+        if state.intercept:
+            gram, constants = without_constants(gram, state.outputs)
+        values = x.reshape(-1, 1)[entries]
+        model = self._block_model(layout, gram, gradient.reshape(-1, 1)[entries], values)
+        model.column, model.classes = entries // state.outputs, state.outputs
+        model.minimise(target, model.most_sweeps)
+        change = values[:, 0] - x.ravel()[entries]
+        x.ravel()[entries] = values[:, 0]
+        return step._replace(shift=constants @ change) if state.intercept else step
+
+    def _movable(self, working: WorkingSet, x: Array, gradient: Array) -> tuple[Array, Array]:
+        """Return the coefficients of the working set that may move, j·T + t, and their number in each block."""
+        layout, penalty, moves = working.layout, self.state.penalty, np.ones(x.shape, dtype=np.bool_)
+        if isinstance(penalty, BlockNorm | Entrywise):  # the others may know their coefficients by number
+            given = x.ravel(), gradient.ravel(), np.empty(layout.longest), x.shape[1], moves.ravel()
+            mark_movable(penalty, layout.blocks, layout.starts, *given)
+        return np.flatnonzero(moves), np.add.reduceat(moves.sum(axis=1), layout.starts[:-1])
+
+    def _block_model(self, layout: BlockLayout, gram: Array, gradient: Array, x: Array) -> BlockGramModel:
         lipschitz = self.prox_curvature.of_gram(layout, gram)
-        flat = gradient.reshape(shape), x.reshape(shape)
-        # some 10 ms: 400 sweeps leave nearly parallel columns far from their minimum
-        most = max(tuning.MOST_BLOCK_SWEEPS, 10_000_000 // (gram.shape[0] * x.size))
-        BlockGramModel(state.penalty, layout, gram, lipschitz, *flat, classes).minimise(target, most)
-        return ModelStep.on(working, x, np.ravel(constants @ (x - before).reshape(shape)))
+        return BlockGramModel(self.state.penalty, layout, gram, lipschitz, gradient, x)
 
     def _block_gradient(self, working: WorkingSet) -> Array:
         """Return the exact gradient of the working set, of shape (m, T)."""
@@ -254,45 +293,10 @@ class Subproblem:
             self.bounds.read(unread, self.state.raw_gradient)
         return np.ascontiguousarray(self.bounds.estimate[working.rows])
 
-    def _is_for_gram(self, count: int) -> bool:
-        """Return whether outputs share their curvatures, and products of so many columns cost little beside reading.
-
-        Up to a thousand columns have them in any case: sweeps over columns that are little but their means take turns
-        with the intercept and hardly move, and products are of columns less their means.
-        """
-        is_shared = self.is_quadratic or (self.state.outputs == 1 and not self.state.loss.is_coupled)
-        most = max(1000, 2 * self.state.d) if self.state.outputs == 1 else count
-        return is_shared and count <= min(tuning.LARGEST_GRAM, most)
-
-    def _is_for_one_gram(self, working: WorkingSet) -> bool:
-        """Return whether outputs are coupled and coefficients so few that one matrix of them all costs little."""
-        return self.state.loss.is_coupled and working.rows.size * self.state.outputs <= tuning.LARGEST_COUPLED
-
-    def _coupled_gram(self, columns: Array, curvature: Curvature) -> tuple[Array, Array]:
-        """Return one Gram matrix of all coefficients, and how the constants follow their change."""
-        state = self.state
-        gram = self.matrix.coupled_gram(columns, curvature.own, curvature.shared, state.intercept)
-        state.reads += columns.size
-        if state.intercept:
-            return without_constants(gram, state.outputs)
-        return gram, np.zeros((state.outputs, gram.shape[0]))
-
     def _block_gram(self, columns: Array, weight: Array) -> Array:
-        """Return the Gram matrix of these columns; products are kept where curvatures never change."""
-        gram = self.gram
-        if not self.is_quadratic:
-            gram.clear()
-        joining = columns[gram.position[columns] < 0]
-        if joining.size + gram.columns.size > tuning.LARGEST_GRAM:
-            gram.keep(columns)
-            joining = columns[gram.position[columns] < 0]
-        if joining.size:
-            self._weigh_means(joining, weight)
-            gram.admit(joining, weight, self.means)
-            waiting = np.flatnonzero(~gram.known[: gram.columns.size])
-            if waiting.size:
-                gram.learn(waiting)
-        positions = gram.position[columns]
-        if joining.size == columns.size == gram.store.shape[0]:  # all of them, in their order
+        """Return the Gram matrix of these columns by rows."""
+        self._prepare_gram(columns, weight)
+        gram, positions = self.gram, self.gram.position[columns]
+        if columns.size == gram.store.shape[0] and np.array_equal(gram.columns, columns):
             return gram.store.T
         return np.ascontiguousarray(gram.store[np.ix_(positions, positions)])

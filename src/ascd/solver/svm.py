@@ -52,7 +52,7 @@ from ascd.problem.tuning import DOMAIN_ROUNDING
 from ascd.results import Limits
 from ascd.solver import tuning
 from ascd.solver.loop import Solver
-from ascd.solver.models import GramModel, KnownGram
+from ascd.solver.models import GramModel
 from ascd.solver.sweeps import close_gaps, move_gradient, shuffle, shuffle_runs
 from ascd.solver.tuning import RUN, SHRINKS
 
@@ -327,9 +327,8 @@ class BoxDescent:
         size, positions = columns.size, np.arange(columns.size)
         gram = np.empty((size, size), order="F")
         self.design.multiplier(False).fill(gram, columns, positions, positions, self.weight, None)
-        known = KnownGram(columns, gram, np.ones(size, dtype=np.bool_))
         values, predictor = self.x[columns], np.zeros(self.raw_gradient.size)
-        model = GramModel(self.penalty, known, self.design.dots(columns, self.raw_gradient), values)
+        model = GramModel(self.penalty, columns, gram, self.design.dots(columns, self.raw_gradient), values)
         model.minimise(0.01 * self.violation * float(self.parts.norm[columns].min()), 200)
         self.design.add(columns, values - self.x[columns], predictor)
         self.x[columns] = values

@@ -25,7 +25,6 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
-from ascd.matrix.base import Matrix, as_block
 from ascd.matrix.columns import dot, weighted_square
 from ascd.problem.arithmetic import violation_of
 from ascd.solver.tuning import (
@@ -46,17 +45,12 @@ from ascd.solver.working_set import BlockLayout
 
 @kernel
 def sweep_gram(
-    penalty: Any, columns: Array, gram: Array, known: Array, wanted: Array, gradient: Array, x: Array,
-    target: float, most: int,
-) -> tuple[float, int]:  # fmt: skip
-    """Sweeps until the largest violation met in one is at most ``target``; that violation, and their number.
-
-    Coordinates whose products are not known are ``wanted``, not moved; the first sweep that meets one is the last.
-    """
+    penalty: Any, columns: Array, gram: Array, gradient: Array, x: Array, target: float, most: int
+) -> tuple[float, int]:
+    """Sweeps until the largest violation met in one is at most ``target``; that violation, and their number."""
     size = columns.size
     worst, done = 0.0, 0
-    missing = False
-    while done < most and not missing:
+    while done < most:
         worst = 0.0
         for i in range(size):
             j, g = columns[i], gradient[i]
@@ -64,10 +58,6 @@ def sweep_gram(
             violation = violation_of(low, high, g)
             if violation > VISITED * target:
                 worst = max(worst, violation)
-                if not known[i]:
-                    wanted[i] = True
-                    missing = True
-                    continue
                 lipschitz = gram[i, i] if gram[i, i] > 1e-300 else 1.0
                 new = penalty.prox(x[i] - g / lipschitz, 1.0 / lipschitz, j)
                 change = new - x[i]
@@ -88,13 +78,6 @@ def column_curvatures(matrix: Any, positions: Array, weight: Any, means: Array, 
         square = weighted_square(matrix, positions[i], weight)
         varying = square - total * means[i] * means[i]
         out[i] = varying if varying > CONSTANT * square else square  # see GramMatrix
-
-
-@kernel
-def products_with(matrix: Any, positions: Array, gradient: Array, out: Array) -> None:
-    """Products of the columns with the gradient."""
-    for i in range(positions.size):
-        out[i] = dot(matrix, positions[i], gradient)
 
 
 @kernel
@@ -361,73 +344,19 @@ def sweep_until(
 sweep_blocks = kernel(sweep_until)
 
 
-@helper
-def fill_gradient(matrix: Any, j: int, raw_gradient: Array, outputs: int, out: Array) -> None:
-    """out = ⟨a_j, raw_gradient_t⟩ for all outputs t; ``raw_gradient`` is flat, a sample's outputs together."""
-    if outputs == 1:  # the same sum, written so that the compiler can use vector registers
-        total = 0.0
-        for p in range(matrix.start(j), matrix.stop(j)):
-            total += matrix.entry(p, j) * raw_gradient[wide(matrix.row(p))]
-        out[0] = total
-        return
-    out[:] = 0.0
-    for p in range(matrix.start(j), matrix.stop(j)):
-        at, entry = wide(matrix.row(p)) * outputs, matrix.entry(p, j)
-        for t in range(outputs):
-            out[t] += entry * raw_gradient[at + t]
-
-
-@helper
-def update_raw_gradient(
-    matrix: Any, j: int, change: Array, own: Array, shared: Array, raw_gradient: Array, outputs: int
-) -> None:
-    """raw_gradient += H·a_j·change, with H = diag(own) − shared·sharedᵀ for every sample."""
-    if outputs == 1 and shared.size == 0:
-        for p in range(matrix.start(j), matrix.stop(j)):
-            k = wide(matrix.row(p))
-            raw_gradient[k] += own[k] * (matrix.entry(p, j) * change[0])
-        return
-    for p in range(matrix.start(j), matrix.stop(j)):
-        at, entry, along = wide(matrix.row(p)) * outputs, matrix.entry(p, j), 0.0
-        if shared.size > 0:
-            for t in range(outputs):
-                along += shared[at + t] * entry * change[t]
-        for t in range(outputs):
-            raw_gradient[at + t] += own[at + t] * entry * change[t]
-        if shared.size > 0:
-            for t in range(outputs):
-                raw_gradient[at + t] -= shared[at + t] * along
-
-
 @kernel
-def sweep_block_columns(
-    penalty: Any, matrix: Any, positions: Array, starts: Array, blocks: Array, lipschitz: Array, own: Array,
-    shared: Array, raw_gradient: Array, x: Array, rooms: Array, outputs: int, target: float,
-) -> float:  # fmt: skip
-    """One prox step a block; the largest violation met.  All arrays of samples and coefficients are flat."""
-    violation = 0.0
+def mark_movable(
+    penalty: Any, blocks: Array, starts: Array, x: Array, gradient: Array, room: Array, outputs: int, out: Array
+) -> None:
+    """Mark the coefficients that are not zero, and those that leave it in a prox step of their block."""
     for i in range(blocks.size):
-        b, first, last = wide(blocks[i]), wide(starts[i]), wide(starts[i + 1])
-        low, size = first * outputs, (last - first) * outputs
-        here, gradient, moved = x[low : low + size], rooms[0, :size], rooms[1, :size]
-        for q in range(first, last):
-            at = (q - first) * outputs
-            fill_gradient(matrix, wide(positions[q]), raw_gradient, outputs, gradient[at : at + outputs])
-        away = penalty.block_distance(here, gradient, b)
-        violation = max(violation, away)
-        if away <= VISITED * target:
-            continue
-        prox_step(penalty, here, gradient, 1.0 / lipschitz[i], b, moved)
-        is_moving = False
-        for p in range(size):
-            is_moving = is_moving or moved[p] != 0.0
-        if is_moving:
-            for q in range(first, last):
-                at = (q - first) * outputs
-                update_raw_gradient(
-                    matrix, wide(positions[q]), moved[at : at + outputs], own, shared, raw_gradient, outputs
-                )
-    return violation
+        low, high = wide(starts[i]) * outputs, wide(starts[i + 1]) * outputs
+        moved = room[: high - low]
+        for p in range(low, high):
+            moved[p - low] = x[p] - gradient[p]
+        penalty.block_prox(moved, 1.0, wide(blocks[i]))
+        for p in range(low, high):
+            out[p] = x[p] != 0.0 or moved[p - low] != 0.0
 
 
 # ---- curvature of the prox steps of a block
@@ -480,13 +409,6 @@ def fill_curvatures(gram: Array, starts: Array, blocks: Array, rooms: Array, out
         out[i] = step_curvature(gram[first:last, first:last], rooms[0, : last - first], rooms[1, : last - first])
 
 
-@kernel
-def fill_largest(stack: Array, rooms: Array, out: Array) -> None:
-    """``step_curvature`` of a stack of symmetric matrices."""
-    for i in range(out.size):
-        out[i] = step_curvature(stack[i], rooms[0], rooms[1])
-
-
 class ProxCurvature:
     """The curvatures L_b of blocks, whose inverses are the lengths of their prox steps: λ_max(A_bᵀHA_b), or nearly.
 
@@ -494,40 +416,16 @@ class ProxCurvature:
     enough.  What was computed for a block is kept where ``keeps``: where H never changes.
     """
 
-    def __init__(self, matrix: Matrix, count: int, keeps: bool) -> None:
-        self.matrix, self.keeps, self.known = matrix, keeps, np.full(count, np.nan)
+    def __init__(self, count: int, keeps: bool) -> None:
+        self.keeps, self.known = keeps, np.full(count, np.nan)
 
     def of_gram(self, layout: BlockLayout, gram: Array) -> Array:
         """Return L_b of a working set from the products of all its columns."""
-        new = self._new(layout)
+        new = np.arange(layout.blocks.size)
+        if self.keeps:
+            new = np.flatnonzero(np.isnan(self.known[layout.blocks]))
         found = np.empty(new.size)
         fill_curvatures(gram, layout.starts, new, np.empty((2, gram.shape[0])), found)
-        return self._keep(layout, new, found)
-
-    def of_columns(self, layout: BlockLayout, columns: Array, weight: Array) -> Array:
-        """Return L_b of a working set from its columns, with H = diag(weight); blocks of one size at a time."""
-        new, sizes = self._new(layout), np.diff(layout.starts)
-        found = np.empty(new.size)
-        for size in np.unique(sizes[new]).tolist():
-            some = np.flatnonzero(sizes[new] == size)
-            step = max(1, 1_000_000 // (weight.size * size))
-            for part in np.split(some, np.arange(step, some.size, step)):
-                positions = layout.starts[new[part]][:, None] + np.arange(size)
-                if size == 1:
-                    found[part] = self.matrix.squares(weight, columns[positions[:, 0]])
-                    continue
-                block = as_block(self.matrix.take(columns[positions.ravel()]), weight.size).T
-                block = block.reshape(part.size, size, weight.size)
-                found[part] = largest_values(block * weight @ block.transpose(0, 2, 1))
-        return self._keep(layout, new, found)
-
-    def _new(self, layout: BlockLayout) -> Array:
-        """Return the blocks of the working set whose curvature is not known."""
-        if not self.keeps:
-            return np.arange(layout.blocks.size)
-        return np.flatnonzero(np.isnan(self.known[layout.blocks]))
-
-    def _keep(self, layout: BlockLayout, new: Array, found: Array) -> Array:
         self.known[layout.blocks[new]] = found
         return positive(self.known[layout.blocks])
 
@@ -536,10 +434,3 @@ def positive(curvature: Array) -> Array:
     """Return curvatures of blocks, positive also where all columns are 0: there the penalty alone decides."""
     largest = float(curvature.max(initial=0.0))
     return np.where(curvature > 0.0, curvature, 1e-9 * largest if largest > 0.0 else 1.0)
-
-
-def largest_values(stack: Array) -> Array:
-    """Return ``step_curvature`` of symmetric matrices."""
-    out = np.empty(stack.shape[0])
-    fill_largest(stack, np.empty((2, stack.shape[1])), out)
-    return out

@@ -71,7 +71,7 @@ MOST_TRIED = 60
 #: these are tried first where they have fewer entries than so many times the products.
 FEW_ENTRIES = 2.0
 #: A Gram matrix may take this share of the input's memory (and always this many bytes).
-GRAM_SHARE, GRAM_FLOOR = 0.08, 8_000_000
+GRAM_SHARE, GRAM_FLOOR = 0.08, 50_000_000
 
 # ---- models on Gram matrices
 
@@ -133,10 +133,6 @@ SHRINKS = 0.5
 
 #: Columns without a penalty that are gathered at a time, to see what they could gain.
 COLUMNS_TAKEN = 64
-#: A Gram matrix of blocks may have this many columns; more are read anew in every sweep.
-LARGEST_GRAM = 2500
-#: Where outputs are coupled, all coefficients of a working set have one matrix of products if they are at most so many.
-LARGEST_COUPLED = 1000
 #: Sweeps over a model, all in all, and before a Newton step.  With 100 of these, not 40, fits of 100 × 50 numbers to
 #: 1e-10 need none: 2.3 to 2.6 ms instead of 3.0 to 3.2 (groups of 5).
 MOST_BLOCK_SWEEPS, MOST_BETWEEN_STEPS = 400, 100

@@ -31,11 +31,6 @@ class BlockLayout(NamedTuple):
         """Coefficients of the largest block."""
         return int(np.diff(self.starts).max()) * self.outputs
 
-    @property
-    def flat(self) -> BlockLayout:
-        """The same blocks with one output: coefficient (j, t) is row jT + t."""
-        return BlockLayout(self.blocks, self.starts * self.outputs, 1)
-
 
 class WorkingSet:
     """Some blocks, which are the ``rows`` of x and these ``columns`` of the matrix.
@@ -45,10 +40,16 @@ class WorkingSet:
     """
 
     def __init__(self, problem: Any, blocks: Array, is_too_large: bool = False) -> None:
-        self.blocks, self.is_too_large = blocks, is_too_large
+        self.problem, self.blocks, self.is_too_large = problem, blocks, is_too_large
         self.groups, self.outputs = problem.groups, problem.n_outputs
         self.is_by_coordinate = problem.is_by_coordinate
         self.target, self.most_sweeps = 0.0, tuning.MOST_SWEEPS
+
+    def part(self, blocks: Array) -> WorkingSet:
+        """Return some of the blocks, with the same target."""
+        part = WorkingSet(self.problem, blocks)
+        part.target, part.most_sweeps = self.target, self.most_sweeps
+        return part
 
     @cached_property
     def rows(self) -> Array:
