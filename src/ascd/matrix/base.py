@@ -249,10 +249,6 @@ class Multiplier:
         """store[left, right] = products of columns[left] with columns[right]; ``means`` are those of all columns."""
         store[np.ix_(left, right)] = self.source.products(columns[left], columns[right], weight, means)
 
-    def is_cheap(self, count: int, size: int) -> bool:
-        """Return True if all products of ``count`` new columns among ``size`` cost less than choosing some of them."""
-        return True
-
     def forget(self) -> None:
         """Free what is kept."""
 

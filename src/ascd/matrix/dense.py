@@ -143,10 +143,6 @@ class LocalDense(Local):
 class DenseMultiplier(Multiplier):
     """Products by blocks of rows, which are gathered, centred and weighted."""
 
-    def is_cheap(self, count: int, size: int) -> bool:
-        is_local = self.source.matrix is not None  # else all are multiplied while they are here
-        return self.keeps or not is_local or count * size * self.source.shape[0] <= costs.CHEAP
-
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
         (matrix, places), root = self.source.take(columns), np.sqrt(weight)
         given = matrix.values, places, NOTHING if means is None else means[columns]

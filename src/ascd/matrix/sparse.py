@@ -206,10 +206,6 @@ class SparseMultiplier(Multiplier):
         super().__init__(source, keeps)
         self.listed: dict[tuple[bool, bytes], RowLists] = {}
 
-    def is_cheap(self, count: int, size: int) -> bool:
-        """True where one list of rows serves all columns, now and with other curvatures, or columns come from afar."""
-        return self.keeps or self.source.matrix is None
-
     def forget(self) -> None:
         self.listed.clear()
 
