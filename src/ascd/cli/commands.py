@@ -1,4 +1,4 @@
-"""The commands that are little more than a call of the library: ``convert``, ``demo``, ``reproduce``, ``info``."""
+"""The command ``ascd``, and those that are little more than a call of the library."""
 
 from __future__ import annotations
 
@@ -12,8 +12,19 @@ from ascd.cli import options
 from ascd.cli.console import advancing, answer, common, is_for_machines, say, show_table
 from ascd.io.tables import counted
 
+EPILOG = """\b
+Tab completion:   eval "$(_ASCD_COMPLETE=bash_source ascd)"     (or zsh_source, fish_source)
+Exit codes:       0 done · 1 error · 2 usage · 3 tolerance not reached · 130 interrupted · 143 terminated
+"""
 
-@click.command()
+
+@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="ascd", message="ascd %(version)s")
+def app() -> None:
+    """Sparse and regularised linear models by coordinate descent, with certificates."""
+
+
+@app.command()
 @click.argument("data", type=options.EXISTING)
 @click.argument("out", type=click.Path(path_type=Path))
 @options.DROP
@@ -38,7 +49,7 @@ def convert(data: Path, out: Path, drop: bool, memory: str | None, force: bool) 
     answer({"samples": rows, "features": features, "bytes": made.size, "out": out})
 
 
-@click.command()
+@app.command()
 @click.option("--epochs", type=click.IntRange(1), default=200, show_default=True, help="Most passes of n steps a rule.")
 @options.folder_option("demo_output")
 @common
@@ -64,7 +75,7 @@ def demo(epochs: int, out: Path) -> None:
     answer({"fits": fits, **outcome.plain(), **times, "files": files})
 
 
-@click.command()
+@app.command()
 @click.argument("figures", nargs=-1)
 @click.option("--quick", "scale", flag_value="quick", default="quick", help="Reduced sizes, minutes (the default).")
 @click.option("--full", "scale", flag_value="full", help="The paper's sizes, under an hour on two cores.")
@@ -125,7 +136,7 @@ def facts() -> dict[str, Any]:
     }
 
 
-@click.command()
+@app.command()
 @common
 def info() -> None:
     """Versions, compiled-code cache and threads."""
