@@ -5,10 +5,9 @@ all coordinates move at once, by proximal steps in the metric of G's diagonal D,
 
     x⁺ = prox(y − (L·D)⁻¹·∇(y)),       y = x⁺ + β·(x⁺ − x),
 
-with momentum β that starts again where it leads uphill; L ≥ ‖D^(−½) G D^(−½)‖ is estimated by a few products and raised
-where a step shows that it is too small.  In between, Newton steps on the free coordinates as in ``models``.  The
-device multiplies and factorises; what is done for each coordinate (prox, pieces of the penalty) is done on the host, so
-that every penalty can be used.
+with momentum β that starts again where it leads uphill; L is raised where a step shows that it is too small.  In
+between, Newton steps on the free coordinates as in ``models``.  The device multiplies and factorises; what is done for
+each coordinate (prox, pieces of the penalty) is done on the host, so that every penalty can be used.
 
 G may be approximate (``products.is_exact``): then Q is minimised to a share of its violation, the gradients at the
 point found are computed from the data, and Q is minimised again from there, as in iterative refinement.
@@ -48,7 +47,7 @@ class DeviceModel(CoordinateModel):
         self.products, self.parts = products, ByCoordinate(penalty)
         self.scale = np.where(products.diagonal > 1e-300, products.diagonal, 1.0)
         self._go_to(DeviceIterate(x, gradient, 0.0, float(cost_of(self.parts, self.columns, x))))
-        products.largest = products.largest or self._largest_eigenvalue()
+        products.largest = products.largest or 1.0
 
     def budget(self) -> int:
         """Of 5 to 50 steps, 20 took least on an H200, for 3,000 and for 16,000 columns (``benchmarks/gpu.py``)."""
@@ -129,8 +128,9 @@ class DeviceModel(CoordinateModel):
     def _proximal_step(self, ahead: Array, derivative: Array) -> tuple[DeviceIterate, bool, bool]:
         """The state after a step from ``ahead``, whether it is as short as the bound L promises, and whether uphill."""
         now, bound = self.state, self.products.largest
-        x, change = np.empty((2, ahead.size))
-        proximal_step(self.penalty, self.columns, now.x, ahead, derivative, bound, self.scale, x, change)
+        x = np.empty(ahead.size)
+        proximal_steps(self.penalty, self.columns, ahead, derivative, bound, self.scale, x)
+        change = x - now.x
         found = self._moved(x, change)
         away = x - ahead  # momentum leads uphill where it goes against the change
         length, bend = float(away @ (self.scale * away)), float(away @ (found.gradient - derivative))
@@ -160,27 +160,12 @@ class DeviceModel(CoordinateModel):
         x[free] = values
         self._go_to(self._moved(x, x - self.x, image))
 
-    def _largest_eigenvalue(self) -> float:
-        """Of D^(−½) G D^(−½), from below: a few products with a vector that is the same in every run."""
-        root = np.sqrt(self.scale)
-        vector = np.random.default_rng(0).standard_normal(root.size)
-        found = 1.0
-        for _ in range(3):
-            vector = self.products.times(vector / root) / root
-            length = float(np.linalg.norm(vector))
-            if not 0.0 < length < math.inf:
-                break
-            found, vector = length, vector / length
-        return 1.05 * max(found, 1.0)
-
 
 @kernel
-def proximal_step(
-    penalty: Any, columns: Array, now: Array, ahead: Array, derivative: Array, bound: float, scale: Array, x: Array,
-    change: Array,
-) -> None:  # fmt: skip
-    """A proximal step of each coordinate from ``ahead``, with a length of its own; ``change`` is from ``now``."""
+def proximal_steps(
+    penalty: Any, columns: Array, ahead: Array, derivative: Array, bound: float, scale: Array, x: Array
+) -> None:
+    """A proximal step of each coordinate from ``ahead``, with a length of its own."""
     for i in range(columns.size):
         step = 1.0 / (bound * scale[i])
         x[i] = penalty.prox(ahead[i] - step * derivative[i], step, columns[i])
-        change[i] = x[i] - now[i]

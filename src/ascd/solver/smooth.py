@@ -21,13 +21,10 @@ from scipy.optimize import minimize
 
 from ascd._core.checks import Array
 from ascd.matrix.base import as_block
-from ascd.problem.arithmetic import norm
 from ascd.problem.block_penalties import BlockNorm
 from ascd.problem.groups import add, products
 from ascd.problem.problem import Problem
 from ascd.solver import tuning
-from ascd.solver.gram import without_constants
-from ascd.solver.newton import PenaltyPieces, gram_newton
 from ascd.solver.state import State
 
 
@@ -37,14 +34,12 @@ class Smooth:
     def __init__(self, state: State) -> None:
         self.state, self.penalty, self.is_over, self.share = state, None, False, 1.0
         self.is_for_newton = is_for_newton(state.problem)
-        size = state.x.size
-        self.is_small = size < tuning.FEW_COEFFICIENTS and state.d * size**2 <= tuning.SMALL_HESSIAN
 
     def applies(self) -> bool:
         """Return True if F is smooth, strongly convex, not quadratic, and not for Newton's method."""
         penalty, problem = self.state.penalty, self.state.problem
         if penalty is not self.penalty:  # another one on the path: a fresh start
-            self.penalty, self.share, self.is_over = penalty, 1e-3 if self.is_small else 0.5, False
+            self.penalty, self.share, self.is_over = penalty, 0.5, False
         is_left = self.is_over or self.is_for_newton or problem.loss.is_quadratic
         return not is_left and self._is_smooth() and math.isfinite(problem.loss.bound)
 
@@ -69,40 +64,16 @@ class Smooth:
             else:
                 state.x, state.constant = descent.coefficients()
                 state.recompute()
-        while self.is_small and self._newton_step():
-            pass
-
-    def _newton_step(self) -> bool:
-        """Return whether it has made the gradient much smaller: rounding of F leaves SciPy's search half the digits."""
-        state, before = self.state, self.state.saved()
-        ridge = np.repeat(state.penalty.ridge, state.problem.groups.sizes)
-
-        def gradient() -> Array:
-            return products(state.matrix, state.order, state.raw_gradient) + ridge[:, None] * state.x
-
-        here = gradient()
-        flat, every = here.reshape(-1, 1), np.arange(here.size)
-        gram = state.matrix.coupled_gram(state.order, every, *state.seen.curvature[:2], state.intercept)
-        gram = without_constants(gram, state.outputs)[0] if state.intercept else gram
-        none, is_free = np.zeros(here.size), np.ones(flat.shape, dtype=np.bool_)
-        found = PenaltyPieces(is_free, flat, np.zeros(flat.shape), none, np.repeat(ridge, state.outputs), every)
-        step = gram_newton(gram, found, -flat)
-        if step is None or not np.isfinite(step).all():
-            return False
-        state.move_to(state.x + step.reshape(state.x.shape), state.constant)
-        left = norm(gradient())
-        if not left < norm(here):
-            state.restore(before)
-        return left < 0.1 * norm(here)
 
 
 def is_for_newton(problem: Problem) -> bool:
-    """Return True if the Hessian of all coefficients (``coupled_gram``) costs less than ten steps of L-BFGS."""
+    """Return True if the Hessian of all coefficients (``coupled_gram``) is small, or costs ten steps of L-BFGS."""
     d, n = problem.n_samples, problem.n_features
     size, share = n * problem.n_outputs, problem.design.entries() / (d * n)
     most = min(tuning.TALL_FOR_NEWTON * d, tuning.GRAM_FLOOR / 8)
-    is_small = size >= tuning.FEW_COEFFICIENTS and size * size <= most
-    return bool(problem.loss.is_coupled and is_small and share * share * size <= tuning.PAIRS_FOR_NEWTON)
+    is_tall = size * size <= most and share * share * size <= tuning.PAIRS_FOR_NEWTON
+    is_small = d * size * size <= tuning.SMALL_HESSIAN
+    return bool(problem.loss.is_coupled and (is_small if size < tuning.FEW_COEFFICIENTS else is_tall))
 
 
 # ---- variables

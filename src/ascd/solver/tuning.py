@@ -167,8 +167,8 @@ TALL_FOR_NEWTON, PAIRS_FOR_NEWTON = 75.0, 25.0
 #: (two products with A and all outputs for each of some fifty steps).
 SHORT_SIDE = 40
 
-#: Operations of a Hessian of all coefficients: a few Newton steps end fits of less, so that all digits agree between
-#: fits whose sums differ in their order.
+#: Operations of a Hessian up to which they do so in any case: L-BFGS compares values of F, whose rounding leaves half
+#: the digits of the coefficients.
 SMALL_HESSIAN = 1e7
 
 # ---- small problems, in one compiled call
