@@ -58,7 +58,7 @@ class OptimalityCheck:
     def evaluate(self) -> None:
         """Read the blocks whose balls leave open whether they are optimal; then the report."""
         state, bounds = self.state, self.bounds
-        self._screen()
+        self.candidates = state.terms.screen(state.x, bounds.estimate, bounds.radius)
         if not bounds.is_exact(state.raw_gradient):
             listed = self.candidates
             undecided = listed[(self.score[listed] > 0.0) & (bounds.radius[listed] > 0.0)]
@@ -77,8 +77,9 @@ class OptimalityCheck:
         subgradients(state.penalty, state.x.ravel(), low, high)
         return Wanted(low, high, max(tuning.LARGEST_SET, 2 * state.support.size))
 
-    def _screen(self) -> None:
+    def _screen_again(self, is_certified_next: bool) -> None:
         self.candidates = self.state.terms.screen(self.state.x, self.bounds.estimate, self.bounds.radius)
+        self._measure(is_certified_next)
 
     def _measure(self, is_certified_next: bool = False) -> None:
         """Estimate the gap from the candidates; not its sum over samples where a certificate follows."""
@@ -87,11 +88,10 @@ class OptimalityCheck:
         found = terms.measure(*interval)
         gap, is_finite = terms.quick_gap(*interval, found.scale)
         is_certain = is_finite and found.infeasible == 0.0
-        gap += found.infeasible
         if is_certified_next and is_certain:
             gap = math.inf
         else:
-            gap += state.loss.gap(seen.predictor, seen.raw_gradient, np.empty(0), found.scale)
+            gap += found.infeasible + state.loss.gap(seen.predictor, seen.raw_gradient, np.empty(0), found.scale)
         first_order = math.inf if is_certain else gap
         self.report = Report(float(seen.value + found.cost), gap, found.violation, is_certain, first_order)
 
@@ -106,8 +106,7 @@ class OptimalityCheck:
     def settle_without_data(self, enough: float) -> None:
         """Certify from what is known where no column can be read any more; a gap of inf where that is nothing."""
         self.bounds.update(self.state.raw_gradient)
-        self._screen()
-        self._measure()
+        self._screen_again(False)
         try:
             self._certify(enough)
         except DataGone:
@@ -121,8 +120,7 @@ class OptimalityCheck:
             else:
                 self.state.recompute()
                 self.bounds.update(self.state.raw_gradient)
-                self._screen()
-                self._measure(is_certified_next=True)
+                self._screen_again(is_certified_next=True)
         can_fit = self._certify(tolerance).can_fit
         if self.report.gap <= tolerance:
             return Status.CONVERGED
@@ -142,8 +140,7 @@ class OptimalityCheck:
             if not state.is_fresh:
                 state.recompute()
             self.bounds.read_all(state.raw_gradient)
-        self._screen()
-        self._measure(is_certified_next=True)
+        self._screen_again(is_certified_next=True)
 
     def _certify(self, enough: float) -> Certificate:
         state, bounds = self.state, self.bounds
@@ -184,27 +181,22 @@ class OptimalityCheck:
         Beside an intercept a column counts less its mean.
         """
         state, seen, rows = self.state, self.state.seen, self.bounds.rows(blocks)
-        by_coordinate = self._own_violations(rows) if state.terms.is_by_coordinate else None
-        if by_coordinate is not None and not by_coordinate.any():
-            return 0.0
+        violation = None
+        if state.terms.is_by_coordinate:
+            low, high = np.empty((2, state.n))
+            subgradients(state.penalty, state.x.ravel(), low, high)
+            g = self.bounds.estimate[rows, 0]
+            violation = np.maximum(0.0, np.maximum(g + low[rows], -g - high[rows]))
+            if not violation.any():
+                return 0.0
         block, total = as_block(state.matrix.take(state.order[rows]), state.d), 0.0
         for t in range(state.outputs):
             own = state.loss.own_curvature(seen, t)
             with np.errstate(all="ignore"):
-                mean = own @ block / own.sum() if state.intercept and own.any() else np.zeros(rows.size)
-                centred = block - mean
+                centred = block - (own @ block / own.sum() if state.intercept and own.any() else 0.0)
                 curvature = own @ centred**2
                 # of a constant column beside the intercept nothing is left, neither here nor there
-                gradient = np.abs(seen.raw_gradient[:, t] @ centred) if by_coordinate is None else by_coordinate
+                gradient = np.abs(seen.raw_gradient[:, t] @ centred) if violation is None else violation
                 step = np.divide(gradient, curvature, out=np.zeros(rows.size), where=gradient != 0.0)
                 total += float(gradient @ (np.abs(state.x[rows, t]) + step))
         return total
-
-    def _own_violations(self, rows: Array) -> Array:
-        """Return how far the gradient of F is from zero at coordinates that are free to move."""
-        state = self.state
-        low, high = np.empty((2, state.n))
-        subgradients(state.penalty, state.x.ravel(), low, high)
-        g = self.bounds.estimate[rows, 0]
-        violation: Array = np.maximum(0.0, np.maximum(g + low[rows], -g - high[rows]))
-        return violation

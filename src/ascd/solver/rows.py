@@ -113,13 +113,15 @@ ADDED = ("losses", "totals", "products", "sums", "square", "sizes", "split", "ga
 
 def rows_of(sample: Sample, loss: Any, rows: slice) -> RowSamples:
     """Return the samples of these rows, to be kept beside their chunk."""
-    weight = sample.weight if np.ndim(sample.weight) == 0 else sample.weight[rows]
+    chosen = _chosen(sample, rows)
     if isinstance(loss, Shifted):  # its targets are numbers of samples
-        size = loss.target[rows].size
-        return RowSamples(
-            Sample(np.arange(float(size)), weight), loss._replace(target=loss.target[rows], offset=loss.offset[rows])
-        )
-    return RowSamples(Sample(sample.target[rows], weight), loss)
+        loss = loss._replace(target=loss.target[rows], offset=loss.offset[rows])
+        chosen = chosen._replace(target=np.arange(float(chosen.target.size)))
+    return RowSamples(chosen, loss)
+
+
+def _chosen(sample: Sample, rows: Any) -> Sample:
+    return Sample(sample.target[rows], sample.weight if np.ndim(sample.weight) == 0 else sample.weight[rows])
 
 
 def sums_over_rows(part: Any, rows: RowSamples, *given: Any) -> Sums:
@@ -137,10 +139,13 @@ def sums_over_rows(part: Any, rows: RowSamples, *given: Any) -> Sums:
     groups = [end > 0.0, ~(end > 0.0)] if trial.by_sign else [np.ones(d, dtype=np.bool_)]
     split = np.array([np.where(group, end, 0.0) for group in groups])
     weighed, parted = [curvature[None]] * (trial.columns.size > 0), [split] * trial.by_sign
-    products = _dots(part, np.concatenate([gradients, *weighed, *parted]))
+    vectors = np.concatenate([gradients, *weighed, *parted])
+    products = np.ascontiguousarray(part.dots(np.arange(part.shape[1]), vectors.T).T)
     sums = products[count] if weighed else np.zeros(0)
     found = moments(part, trial.columns, curvature, sums[trial.columns]) if weighed else None
-    gaps = np.array([_gaps(sample, loss, predictor, end, group, trial.scales) for group in groups])
+    gaps = np.array([
+        gaps_of_samples(_chosen(sample, group), loss, predictor[group], end[group], trial.scales) for group in groups
+    ])  # fmt: skip
     return Sums(
         losses, gradients.sum(axis=1), products[:count], found, sums, float(np.square(dual_length(end, sample.weight))),
         float(unweighted(curvatures[0], sample.weight).max()), np.abs(split).sum(axis=1),
@@ -161,19 +166,6 @@ def _predictor(part: Any, x: Array) -> Array:
     moved, out = np.flatnonzero(x), np.zeros(part.shape[0])
     part.add(moved, x[moved], out)
     return out
-
-
-def _dots(part: Any, vectors: Array) -> Array:
-    """Return products of all columns with several vectors, one a row."""
-    return np.ascontiguousarray(part.dots(np.arange(part.shape[1]), vectors.T).T)
-
-
-def _gaps(sample: Sample, loss: Any, predictor: Array, gradient: Array, group: Array, scales: Array) -> Array:
-    """Return the part that some samples have in the gap, for every scale of the raw gradient."""
-    if not group.all():
-        weight = sample.weight if np.ndim(sample.weight) == 0 else sample.weight[group]
-        sample, predictor, gradient = Sample(sample.target[group], weight), predictor[group], gradient[group]
-    return gaps_of_samples(sample, loss, predictor, gradient, scales)
 
 
 # ---- the method
@@ -232,7 +224,7 @@ class RowNewton:
 
     def minimise(self, tolerance: float, limits: Limits, is_ended: Callable[[], bool]) -> Status | None:
         """Run until the gap is at most ``tolerance``; None where the rest needs the samples themselves."""
-        failures, lowest, stopwatch = 0, math.inf, Stopwatch()
+        failures, lowest, stopwatch, state = 0, math.inf, Stopwatch(), self.state
         point, self.damping = self._begin(), 0.0
         for rounds in range(min(limits.max_iter, 100) + 1):
             if point is None or failures > 4:
@@ -250,8 +242,11 @@ class RowNewton:
             is_known = point.sums is not None or not self.is_ahead  # else its gap is not
             # what is missing then is a proof that needs the samples themselves
             is_slow = is_known and not gap < 0.5 * lowest
-            if is_slow and not proposal.decrease > 0.1 * tolerance and self._has_all(point):
-                return None
+            if is_slow and not proposal.decrease > 0.1 * tolerance:
+                columns = point.moments.columns
+                worst = state.terms.violation_on(columns, point.x[columns], self._gradient(point)[columns])
+                if worst >= self.report.violation:  # of a column whose moments are known
+                    return None
             lowest = min(lowest, gap)
             if is_ended():
                 return Status.INTERRUPTED
@@ -331,12 +326,6 @@ class RowNewton:
     def _gradient(self, point: RowIterate) -> Array:
         """Return the gradient; that with the best constant, if there is an intercept."""
         return point.gradient - point.total * point.means if self.state.intercept else point.gradient
-
-    def _has_all(self, point: RowIterate) -> bool:
-        """Return whether the worst violation is one of the columns whose moments are known."""
-        columns = point.moments.columns
-        worst = self.state.terms.violation_on(columns, point.x[columns], self._gradient(point)[columns])
-        return bool(worst >= self.report.violation)
 
     def _propose(self, point: RowIterate, tolerance: float) -> Proposal:
         """Return the model's minimum."""

@@ -359,7 +359,7 @@ def minimise_model(
 
 
 @helper
-def copy(source: Array, target: Array) -> None:
+def copy(source: Array, target: Array) -> None:  # an assignment of arrays would allocate
     for i in range(target.size):
         target[i] = source[i]
 
@@ -380,8 +380,7 @@ def list_violations(penalty: Any, x: Array, products: Array, columns: Array) -> 
 def predict(matrix: Any, penalty: Any, x: Array, constant: float, predictor: Array) -> tuple[float, int]:
     """Fill in the predictor at x and the constant; return the cost of x, and the columns read."""
     cost, reads = 0.0, 0
-    for k in range(predictor.size):
-        predictor[k] = constant
+    predictor[:] = constant
     for number in range(x.size):
         j = wide(number)
         cost += penalty.cost(x[j], j)
@@ -458,8 +457,7 @@ def minimise_compiled(
         copy(bent, curvature)
         cuts += t < 1.0
         damping = 0.25 * damping if t == 1.0 else max(4.0 * damping, 1e-3)
-        if (
-            is_hard or cuts > SMALL_CUTS or (abs(decrease) <= noise and is_exact and done > 3)
-        ):  # nothing but rounding is left
+        is_rounding = abs(decrease) <= noise and is_exact and done > 3
+        if is_hard or cuts > SMALL_CUTS or is_rounding:
             rounds = done
     return done, reads, value, cost, worst, gap

@@ -234,7 +234,8 @@ class BoxDescent:
     def __init__(self, problem: Problem, x: Array) -> None:
         if not isinstance(problem.design, Local):
             raise TypeError(f"the columns must be in memory; got {type(problem.design).__name__}")
-        self.design, self.parts, self.penalty = problem.design, problem.parts, problem.parts.penalty
+        self.problem, self.design, self.parts = problem, problem.design, problem.parts
+        self.penalty = problem.parts.penalty
         self.x, self.raw_gradient = x, problem.evaluate(x)[2]
         self.weight = np.broadcast_to(np.asarray(self.parts.sample.weight, dtype=np.float64), self.raw_gradient.shape)
         n = x.size
@@ -354,8 +355,7 @@ class BoxDescent:
         """Run the interior point method on the active coordinates; the others keep their values."""
         columns, penalty = np.sort(self.order[: self.n_active]), self.penalty
         linear, curvature = (np.broadcast_to(part, self.x.size) for part in (penalty.linear, penalty.l2))
-        energy = 0.5 * float(np.sum(self.raw_gradient**2 / self.weight))
-        ends = finite_ends(self.lower, self.upper, linear, curvature, energy + penalty_sum(penalty, self.x))
+        ends = finite_ends(self.lower, self.upper, linear, curvature, self.problem.objective(self.x))
         given = linear[columns], curvature[columns], *(end[columns] for end in ends)
         method = InteriorPoint(self.design, self.weight, columns, *given)
         goal = 0.5 * wanted  # rounding follows
@@ -445,14 +445,6 @@ def activate(penalty: Any, norm: Array, products: Array, x: Array, worst: float,
 BELOW, ABOVE, LOWER, UPPER = range(4)
 
 
-@kernel
-def penalty_sum(penalty: Any, x: Array) -> float:
-    total = 0.0
-    for j in range(x.size):
-        total += penalty.cost(x[j], j)
-    return total
-
-
 def finite_ends(lower: Array, upper: Array, linear: Array, curvature: Array, value: float) -> tuple[Array, Array]:
     """Return a finite box with the minimum in it: F there is at most ``value``, and no other term below its lowest."""
     is_open = ~(np.isfinite(lower) & np.isfinite(upper))
@@ -529,7 +521,10 @@ class InteriorPoint:
 
     def _step(self, state: Array, gradient: Array) -> Array | None:
         """Advance the state by a predictor and corrector step; return the move of x, or None where there is none."""
+        from scipy.linalg.lapack import dpotrs  # here, so that importing ascd stays cheap
+
         h = 1.0 / (self.curvature + state[LOWER] / state[BELOW] + state[UPPER] / state[ABOVE])
+        self.reads += 2 * self.columns.size
         factor = self._factor(h)
         if factor is None:
             return None
@@ -537,7 +532,8 @@ class InteriorPoint:
         aim, length = 0.0, 0.0
         for _ in range(2):
             first, second = aim - step[BELOW] * step[LOWER], aim - step[ABOVE] * step[UPPER]
-            move = self._solve(factor, h, first / state[BELOW] - second / state[ABOVE] - gradient)
+            right = h * (first / state[BELOW] - second / state[ABOVE] - gradient)
+            move = right - h * self.design.dots(self.columns, dpotrs(factor, self._predictor(right), lower=1)[0])
             step[BELOW], step[ABOVE] = move, -move
             step[LOWER] = (first - state[LOWER] * move) / state[BELOW] - state[LOWER]
             step[UPPER] = (second + state[UPPER] * move) / state[ABOVE] - state[UPPER]
@@ -556,7 +552,7 @@ class InteriorPoint:
 
         Columns at an end have a tiny h: those that change the matrix by at most 1e-3 of H⁻¹ together are left out.
         """
-        from scipy.linalg.lapack import dpotrf  # here, so that importing ascd stays cheap
+        from scipy.linalg.lapack import dpotrf
 
         counts = h * self.squares * self.weight.max() > 1e-3 / h.size
         columns, h = self.columns[counts], h[counts]
@@ -570,14 +566,6 @@ class InteriorPoint:
         matrix[np.diag_indices(self.weight.size)] += 1.0 / self.weight
         factor, trouble = dpotrf(matrix, lower=1, overwrite_a=1, clean=0)
         return factor if trouble == 0 else None
-
-    def _solve(self, factor: Array, h: Array, right: Array) -> Array:
-        from scipy.linalg.lapack import dpotrs
-
-        first = h * right
-        middle, _ = dpotrs(factor, self._predictor(first), lower=1)
-        self.reads += self.columns.size
-        return first - h * self.design.dots(self.columns, middle)
 
 
 def complementarity(state: Array) -> float:
