@@ -4,15 +4,13 @@ What the solver knows is carried along: bounds, and for quadratic losses the Gra
 few times in the whole path.
 
 **Batched warm starts**, where a pass over the data is expensive: when a penalty is done, the minima of the next few are
-approximated over those coordinates that may move until then, whose columns are cached (where they have no room there,
-the Gram matrix of a quadratic loss is enough, and one pass more for the predictors).  The strong rule says which may
-move (Tibshirani et al. 2012): gradient entries mostly change no faster than the kinks of the penalty, so coordinate j
-stays at rest where
+approximated over those coordinates that may move until then, whose columns are cached.  One pass over the data then
+gives the gradient entries of all columns at all these points.  Coordinate j is likely to stay at rest (the strong rule,
+Tibshirani et al. 2012: gradient entries mostly change no faster than the kinks of the penalty) where
 
     g_j ± max(|low_j − low'_j|, |high_j − high'_j|)
 
-lies inside −∂Ψ'_j, with the ends of the subdifferentials now and for the last of those penalties (').  One pass over
-the data then gives the gradient entries of all columns at all these points.
+lies inside −∂Ψ'_j, with the ends of the subdifferentials now and for the last of those penalties (').
 """
 
 from __future__ import annotations
@@ -40,7 +38,6 @@ from ascd.protocols import Penalty
 from ascd.results import Limits, Path, Snapshot, Status, progress_bar
 from ascd.solver import tuning
 from ascd.solver.loop import Solver
-from ascd.solver.models import GramModel
 from ascd.solver.solve import Recorder, as_reference, as_start, check_run, give_up
 from ascd.solver.state import Saved
 from ascd.solver.working_set import WorkingSet
@@ -206,8 +203,16 @@ def largest_alpha(solver: Solver, penalty: Any, reference: float, limits: Limits
         raise ValueError(
             "alphas must be given where the path does not start at zero: x0, or a penalty that excludes it"
         )
-    at_zero = _coordinate_alpha if solver.problem.is_by_coordinate else _block_alpha
-    factor = needed = at_zero(solver, penalty)
+
+    def at_zero() -> float:
+        if not solver.bounds.is_exact(solver.state.raw_gradient):
+            solver.bounds.read_all(solver.state.raw_gradient)
+        gradient = solver.bounds.estimate
+        if solver.problem.is_by_coordinate:
+            return float(factor_at_zero(penalty, penalty.scaled(0.0), gradient.ravel()))
+        return block_factor_at_zero(solver.problem, penalty, gradient)
+
+    factor = needed = at_zero()
     if factor == 0.0 or math.isinf(factor):
         raise ValueError(
             "alphas must be given: the penalty has no kink at zero, so no alpha makes all coefficients zero"
@@ -215,27 +220,15 @@ def largest_alpha(solver: Solver, penalty: Any, reference: float, limits: Limits
         )  # fmt: skip
     for _ in range(20):  # fit unpenalised coordinates first: that changes the gradient of the others
         solver.minimise(penalty.scaled(factor), 1e-12 * reference, limits, lambda solver: False)
-        needed = at_zero(solver, penalty)
+        needed = at_zero()
         if needed <= factor * (1.0 + 1e-9):
             break
         factor = needed
     return needed
 
 
-def _exact_gradient(solver: Solver) -> Array:
-    """Return the gradient of all coefficients, flat."""
-    if not solver.bounds.is_exact(solver.state.raw_gradient):
-        solver.bounds.read_all(solver.state.raw_gradient)
-    return solver.bounds.estimate.flatten()
-
-
-def _coordinate_alpha(solver: Solver, penalty: Any) -> float:
-    return float(factor_at_zero(penalty, penalty.scaled(0.0), _exact_gradient(solver)))
-
-
-def _block_alpha(solver: Solver, penalty: Any) -> float:
+def block_factor_at_zero(problem: Problem, penalty: Any, gradient: Array) -> float:
     """Return the smallest factor with which no penalised block leaves zero, by bisection; inf where none has a kink."""
-    problem, gradient = solver.problem, _exact_gradient(solver).reshape(-1, solver.state.outputs)
     start, zero = problem.terms(penalty.scaled(2.0**1000)), np.zeros(gradient.shape)
     start.measure(zero, gradient, np.zeros(start.count), start.all)
     blocks = start.all[start.score <= 0.0]  # above every alpha that float64's gradients can need no others have a kink
@@ -353,18 +346,19 @@ class WarmStarts:
             self.at_once = min(2 * self.at_once, tuning.MOST_WARM_STARTS)
 
     def _prepare(self, factors: Array) -> None:
-        state, bounds = self.state, self.solver.bounds
-        count, support = self._count(factors.size), state.support
-        if count * self.usual < tuning.WORTH_A_PASS or support.size == 0:
+        state, bounds, support = self.state, self.solver.bounds, self.state.support
+        room, size = int(0.9 * state.matrix.most_near), 8 * (4 * state.d + 2 * state.n)
+        count = min(factors.size, self.at_once, int(tuning.WARM_MEMORY * state.matrix.nbytes / size))
+        if count * self.usual < tuning.WORTH_A_PASS or not 0 < support.size <= 0.7 * room:
             return
         penalties, start = [self.penalty.scaled(float(factor)) for factor in factors[:count]], state.saved()
+        columns = self._may_move(penalties[-1], support, room)
+        self.solver.subproblem.gram.keep(columns)
         try:
-            points = self._minima(penalties, support)
+            points = [self._minimum(penalty, columns) for penalty in penalties]
         except BaseException:
             state.restore(start)
             raise
-        if not points:
-            return
         gradients = np.concatenate([point.seen.raw_gradient for point in points], axis=1)
         if not np.isfinite(gradients).all():
             state.restore(start)
@@ -373,25 +367,6 @@ class WarmStarts:
         products = state.matrix.dots(bounds.everything, gradients)
         bounds.reads += state.n
         self.waiting.extend(zip(points, np.ascontiguousarray(products.T), strict=True))
-
-    def _minima(self, penalties: list[Any], support: Array) -> list[Saved]:
-        """Minimise over cached columns, where they have room; over a Gram matrix, where the loss is quadratic."""
-        subproblem = self.solver.subproblem
-        cached = int(0.9 * self.state.matrix.most_near)
-        is_cached = support.size <= 0.7 * cached  # room for more that may move
-        room = cached if is_cached else min(subproblem.largest_gram, int(support.size / 0.7))
-        if not is_cached and (support.size > room or not subproblem.is_quadratic):
-            return []
-        columns = self._may_move(penalties[-1], support, room)
-        if not is_cached:
-            return self._by_gram(penalties, columns)
-        subproblem.gram.keep(columns)
-        return [self._minimum(penalty, columns) for penalty in penalties]
-
-    def _count(self, left: int) -> int:
-        """Return how many warm starts there is room for, with their vectors of samples and of columns."""
-        size = 8 * (4 * self.state.d + 2 * self.state.n)
-        return min(left, self.at_once, int(tuning.WARM_MEMORY * self.state.matrix.nbytes / size))
 
     def _may_move(self, last: Any, support: Array, room: int) -> Array:
         """Return those that have moved, and the likeliest to do so before the last penalty."""
@@ -417,36 +392,10 @@ class WarmStarts:
         bounds.read_once(columns, state.raw_gradient)
         left = state.terms.violation_on(columns, state.x[columns], bounds.estimate[columns])
         working = WorkingSet(state.problem, columns)
-        working.target = self._target(left)
+        spread = float(np.abs(state.x).sum())
+        working.target = 0.1 * self.tolerance / spread if spread > 0.0 else tuning.LAST_SHARE * left
         if left > working.target:
             self.solver.subproblem.improve(working, left)
         if not state.is_fresh:
             state.recompute()
         return state.saved()
-
-    def _by_gram(self, penalties: list[Any], columns: Array) -> list[Saved]:
-        """Return the minima of a quadratic loss from the Gram matrix; their predictors take one pass."""
-        state, subproblem = self.state, self.solver.subproblem
-        columns, gradient = subproblem.known_products(columns)
-        x, points = state.x[columns, 0], np.empty((columns.size, len(penalties)))
-        target = self._target(float(self.solver.report.violation))
-        for number, penalty in enumerate(penalties):
-            GramModel(penalty, columns, subproblem.gram.store, gradient, x).minimise(target, tuning.MOST_SWEEPS)
-            points[:, number] = x
-        moved = np.flatnonzero(points.any(axis=1))
-        predictors = np.zeros((state.d, len(penalties)))
-        state.matrix.add(columns[moved], points[moved], predictors)
-        state.reads += moved.size
-        found = []
-        for number in range(len(penalties)):
-            whole = np.zeros(state.x.shape)
-            whole[columns, 0] = points[:, number]
-            seen, shift = state.evaluate_at(predictors[:, [number]] + state.constant)
-            state.set(whole, state.constant + shift, seen, True)
-            found.append(state.saved())
-        return found
-
-    def _target(self, left: float) -> float:
-        """Return the violation that a warm start may keep; ``left`` is the present one."""
-        spread = float(np.abs(self.state.x).sum())
-        return 0.1 * self.tolerance / spread if spread > 0.0 else tuning.LAST_SHARE * left

@@ -179,12 +179,6 @@ class Subproblem:
         self.state.reads += columns.size
         return self.matrix.dots(columns, gradient)
 
-    def known_products(self, columns: Array) -> tuple[Array, Array]:
-        """Compute the products of these columns; return all columns they are known of, and their gradient entries."""
-        self.needs_gram = True
-        self._prepare_gram(columns, self.line_search.curvature().most)
-        return self.gram.columns, self._gradient(self.gram.columns, self.state.raw_gradient)
-
     def _weigh_means(self, columns: Array, weight: Array) -> None:
         """Compute the means of these columns for these curvatures; they stay 0 without an intercept."""
         if self.state.intercept:
