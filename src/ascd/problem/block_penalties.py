@@ -279,9 +279,17 @@ class Entrywise(NamedTuple):
         return distance
 
     def block_conjugate(self, u: Array, radius: float, b: int) -> float:
-        total = 0.0
+        total, size = 0.0, derivative_size(self.penalty, 0.0, b)
         for i in range(u.size):
-            total += largest_conjugate(self.penalty, u[i], radius, b)
+            left, right = u[i] - radius, u[i] + radius
+            if not (self.penalty.dual_scale(left, b) >= 1.0 and self.penalty.dual_scale(right, b) >= 1.0):
+                return math.inf
+            value = max(self.penalty.cost_conjugate(left, b), self.penalty.cost_conjugate(right, b))
+            around = LAST_PLACES * (abs(left) + abs(right) + size)  # rounding errors of Ψ_j* itself
+            for end in (left - around, right + around):
+                wider = self.penalty.cost_conjugate(end, b)
+                value = max(value, wider) if wider < math.inf else value
+            total += value
         return total
 
     def block_scale(self, u: Array, radius: float, b: int) -> float:
@@ -303,17 +311,3 @@ class Entrywise(NamedTuple):
 
     def scaled(self, factor: float) -> Entrywise:
         return self._replace(penalty=self.penalty.scaled(factor))
-
-
-@helper
-def largest_conjugate(penalty: Any, u: float, radius: float, j: int) -> float:
-    """Return the largest Ψ_j*(u') for |u' − u| ≤ radius, also within the rounding errors of Ψ_j* itself."""
-    left, right = u - radius, u + radius
-    if not (penalty.dual_scale(left, j) >= 1.0 and penalty.dual_scale(right, j) >= 1.0):
-        return math.inf
-    value = max(penalty.cost_conjugate(left, j), penalty.cost_conjugate(right, j))
-    around = LAST_PLACES * (abs(left) + abs(right) + derivative_size(penalty, 0.0, j))
-    for end in (left - around, right + around):
-        wider = penalty.cost_conjugate(end, j)
-        value = max(value, wider) if wider < math.inf else value
-    return value

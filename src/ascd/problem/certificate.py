@@ -222,7 +222,8 @@ class _Proof:
         self.problem, self.terms, self.point, self.loss = problem, terms, point, problem.loss
         self.matrix, self.norm = problem.design, terms.norm
         self.outputs = point.predictor.shape[1]
-        self.weight: Any = 1.0 if problem.root is None else np.repeat(problem.weight, self.outputs)
+        weight = problem.sample_weight
+        self.weight: Any = np.repeat(weight, self.outputs) if np.ndim(weight) else 1.0
         self.total = problem.total_weight
         self.noise = (point.predictor.shape[0] + 8.0) * UNIT
         self.norm_rounding = 0.0 if terms.is_by_coordinate else (terms.longest + 8.0) * UNIT
@@ -230,14 +231,20 @@ class _Proof:
         self.length = dual_length(self.V, self.weight)
         self.rounding = 0.0 if self.loss.is_coupled else residual_rounding(self.length)
         self.zeta = predictor_error(problem, point.x, point.constant, self.total)
-        most = unweighted(point.curvature.most, 1.0 if problem.root is None else problem.weight)
+        most = unweighted(point.curvature.most, weight)
         self.most_curvature = bounded_curvature(self.loss, self.zeta, problem.weight, float(most.max()))
         self.fixed, self.required = NO_INDICES, np.empty((0, self.outputs))
         self.is_tight = False  # does no scale below 1 meet products that are required and not 0?
 
     def certificate(self, products: Products, enough: float) -> Certificate:
-        gap, can_fit = self._by_gradient(products, enough)
-        return Certificate(gap if gap <= enough else min(gap, self._at_zero()), can_fit)
+        best, can_fit = self._by_gradient(products, enough)
+        if best <= enough:
+            return Certificate(best, can_fit)
+        x, terms, Z = self.point.x, self.terms, self.point.predictor  # with 0 as dual point
+        gap, size = terms.gap(x, np.zeros(x.shape), np.zeros(terms.count), terms.all, NO_INDICES, 1.0)
+        gap += self.loss.gap(Z, np.zeros(Z.shape), np.empty(0), 0.0)
+        gap = finished(gap, size, self.rounding, self.length, self.zeta, self.most_curvature)
+        return Certificate(min(best, gap), can_fit)
 
     def _by_gradient(self, products: Products, enough: float) -> tuple[float, bool]:
         """Return the gap with the raw gradient as dual point, scaled and, where need be, moved; and whether it fits."""
@@ -270,12 +277,6 @@ class _Proof:
     def _fit(self) -> Any:
         columns = self.problem.groups.order[self.problem.groups.columns(self.fixed)]
         return self.loss.dual_fit(self.matrix, columns, self.required, self.point)
-
-    def _at_zero(self) -> float:
-        zero, terms = np.zeros(self.terms.count), self.terms
-        gap, size = terms.gap(self.point.x, np.zeros(self.point.x.shape), zero, terms.all, NO_INDICES, 1.0)
-        gap += self.loss.gap(self.point.predictor, np.zeros(self.point.predictor.shape), np.empty(0), 0.0)
-        return finished(gap, size, self.rounding, self.length, self.zeta, self.most_curvature)
 
     def _excess(self, dual: Array) -> tuple[Array, Array]:
         """Return the products of the dual point less those required, an intercept's sums last, and their errors."""
@@ -341,7 +342,7 @@ class _Proof:
 
     def _own_rounding(self, dual: Array) -> float:
         """Return how far losses with a domain move a dual point that weights have pushed over its end, at most."""
-        is_exact = self.loss.is_quadratic or self.problem.root is None
+        is_exact = self.loss.is_quadratic or np.ndim(self.weight) == 0
         return 0.0 if is_exact else 8.0 * UNIT * dual_length(dual.ravel(), self.weight)
 
 
@@ -393,7 +394,7 @@ def certify_from_sums(
     """
     length, parts, error = math.sqrt(sums.square), np.ones(1), 0.0
     rounding = (problem.n_samples + 8.0) * UNIT
-    if not problem.loss.is_quadratic and problem.root is not None:  # a domain, and weights: see ``_own_rounding``
+    if np.ndim(problem.sample_weight) and not problem.loss.is_quadratic:  # a domain, and weights: see ``_own_rounding``
         rounding += 8.0 * UNIT
     if intercept:
         above, below = sums.sizes.tolist()

@@ -24,13 +24,6 @@ from ascd.protocols import Loss
 
 
 @helper
-def sigmoid(t: float) -> float:
-    """Return 1 / (1 + exp(−t)) without overflow."""
-    small = exp_of_negative(-abs(t))
-    return (1.0 if t >= 0.0 else small) * (1.0 / (1.0 + small))
-
-
-@helper
 def entropy_term(p: float) -> float:
     """Return p·log p, 0 for p ≤ 0."""
     return 0.0 if p <= 0.0 else p * math.log(p)
@@ -248,7 +241,8 @@ class Logistic(NamedTuple):
         return log_of_one_plus(exp_of_negative(-abs(margin))) + max(-margin, 0.0)
 
     def derivative(self, y: float, z: float) -> float:
-        return -y * sigmoid(-y * z)
+        small = exp_of_negative(-abs(y * z))
+        return -y * ((1.0 if y * z <= 0.0 else small) * (1.0 / (1.0 + small)))
 
     def curvature(self, y: float, z: float) -> float:
         small = exp_of_negative(-abs(y * z))

@@ -209,11 +209,6 @@ class Problem:
         return np.full(self.n_samples, self.sample_weight, dtype=np.float64)
 
     @cached_property
-    def root(self) -> Array | None:
-        """The square roots of the weights, of shape (n_samples, 1); None where all weights are 1."""
-        return np.sqrt(self.sample_weight)[:, None] if np.ndim(self.sample_weight) else None
-
-    @cached_property
     def groups(self) -> Groups:
         """The blocks of columns; single columns for a penalty by coordinate."""
         return self._blocks or Groups(np.arange(self.n_features), np.arange(self.n_features + 1))
@@ -387,7 +382,15 @@ def check_norms(design: Any, column_stats: ColumnStats, weight: Any, bound: floa
     if not math.isfinite(largest * (max(bound, 1.0) if bound < math.inf else 1.0)):
         raise ValueError("A has columns whose squared norm overflows float64: rescale A")
     if square.min() < SMALLEST_SQUARE:
-        _check_small_columns(design, weight, np.flatnonzero(square < SMALLEST_SQUARE))
+        columns = np.flatnonzero((square < SMALLEST_SQUARE) & (design.counts > 0))  # a column may just be empty
+        # products with positive numbers of no pattern, 0 for samples that do not count, show which have entries
+        vector = np.random.default_rng(0).uniform(1.0, 2.0, design.shape[0]) * (np.asarray(weight) > 0.0)
+        found = columns[design.dots(columns, vector) != 0.0]
+        if found.size:
+            raise ValueError(
+                "A has columns whose squared norm (weighted by the samples) underflows float64, the first is column "
+                f"{found[0]}: rescale A, or set them to zero"
+            )
 
 
 def check_finite(design: Any, column_stats: Callable[[], ColumnStats]) -> None:
@@ -400,16 +403,3 @@ def check_finite(design: Any, column_stats: Callable[[], ColumnStats]) -> None:
             raise
         first = f"{columns[0]}" if names is None else repr(names[columns[0]])
         raise ValueError(f"{error}; the first column with such is {first}") from None
-
-
-def _check_small_columns(design: Matrix, weight: Any, columns: Array) -> None:
-    """Raise where a column has entries but a squared norm below float64's range: nothing can be proved of it."""
-    columns = columns[design.counts[columns] > 0]  # a column may just be empty
-    # products with positive numbers of no pattern, 0 for samples that do not count, are 0 for columns without entries
-    vector = np.random.default_rng(0).uniform(1.0, 2.0, design.shape[0]) * (np.asarray(weight) > 0.0)
-    found = columns[design.dots(columns, vector) != 0.0]
-    if found.size:
-        raise ValueError(
-            "A has columns whose squared norm (weighted by the samples) underflows float64, the first is column "
-            f"{found[0]}: rescale A, or set them to zero"
-        )

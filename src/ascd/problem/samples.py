@@ -140,10 +140,21 @@ def evaluate_samples(
     """
     if most is None:
         return _evaluate(sample, loss, predictor, 0.0, gradient, curvature)[0], 0.0
-    search = np.empty(5)
-    search[T] = guess if math.isfinite(guess) else 0.0
-    method = balance if predictor.size <= SAMPLES_A_PART else _balance
-    return float(method(sample, loss, predictor, gradient, curvature, most, search)), float(search[T])
+    search, guess = np.empty(5), guess if math.isfinite(guess) else 0.0
+    begin_search(search, guess)
+    if predictor.size <= SAMPLES_A_PART:
+        return float(balance(sample, loss, predictor, gradient, curvature, most, search)), float(search[T])
+    reach, start = farthest(predictor), math.inf
+    for number in range(MOST_NEWTON_STEPS):  # ``best_constant`` by parts
+        total, first, second, size = _evaluate(sample, loss, predictor, search[T], gradient, curvature)
+        start = total if number == 0 else start
+        if is_balanced(search, number, first, second, size, most, reach, predictor.size):
+            break
+    if is_lost(total, start):
+        search[T] = guess
+        total = _evaluate(sample, loss, predictor, guess, gradient, curvature)[0]
+    predictor += search[T]
+    return total, float(search[T])
 
 
 def _evaluate(
@@ -194,30 +205,10 @@ def fill_gradients(
 # ---- the intercept
 
 
-def _balance(
-    sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array
-) -> float:
-    """``balance`` by parts."""
-    begin_search(search, search[T])
-    reach, start, total, guess = farthest(predictor), math.inf, math.inf, search[T]
-    for number in range(MOST_NEWTON_STEPS):
-        total, first, second, size = _evaluate(sample, loss, predictor, search[T], gradient, curvature)
-        start = total if number == 0 else start
-        if is_balanced(search, number, first, second, size, most, reach, predictor.size):
-            break
-    if is_lost(total, start):
-        search[T] = guess
-        total = _evaluate(sample, loss, predictor, guess, gradient, curvature)[0]
-    predictor += search[T]
-    return total
-
-
 @kernel
 def balance(
     sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array
 ) -> float:
-    """Return ``best_constant`` from the guess in ``search``."""
-    begin_search(search, search[T])
     return best_constant(sample, loss, predictor, gradient, curvature, most, search)
 
 
