@@ -24,16 +24,8 @@ from ascd._core.contracts import asked
 from ascd._core.jit import helper
 from ascd.problem.arithmetic import keeps_digits, length_of, violation_of
 from ascd.problem.groups import Groups
-from ascd.problem.penalties import cost_size, derivative_size, piece
+from ascd.problem.penalties import cost_size, derivative_size, piece, soft_threshold
 from ascd.problem.tuning import LAST_PLACES
-
-
-@helper
-def beyond(u: float, threshold: float, positive: bool) -> float:
-    """Return soft(u)."""
-    if u > threshold:
-        return u - threshold
-    return u + threshold if u < -threshold and not positive else 0.0
 
 
 @helper
@@ -41,14 +33,14 @@ def length_beyond(u: Array, scale: float, threshold: float, positive: bool) -> f
     """Return ‖soft(scale·u)‖."""
     total, most = 0.0, 0.0
     for i in range(u.size):
-        part = beyond(scale * u[i], threshold, positive)
+        part = soft_threshold(scale * u[i], threshold, positive)
         total += part * part
         most = max(most, abs(part))
     if keeps_digits(total, most):
         return math.sqrt(total)
     length = 0.0
     for i in range(u.size):
-        length = math.hypot(length, beyond(scale * u[i], threshold, positive))
+        length = math.hypot(length, soft_threshold(scale * u[i], threshold, positive))
     return length
 
 
@@ -84,7 +76,7 @@ class BlockNorm(NamedTuple):
         kept = length - step * self.group[b]
         factor = kept / (length * (1.0 + step * self.ridge[b])) if kept > 0.0 else 0.0
         for i in range(v.size):
-            v[i] = factor * beyond(v[i], threshold, self.positive)
+            v[i] = factor * soft_threshold(v[i], threshold, self.positive)
 
     def block_distance(self, x: Array, g: Array, b: int) -> float:
         group, l1, ridge, length = self.group[b], self.l1[b], self.ridge[b], length_of(x)
@@ -95,7 +87,7 @@ class BlockNorm(NamedTuple):
             if x[i] != 0.0:
                 away = g[i] + group * (x[i] / length) + ridge * x[i] + math.copysign(l1, x[i])
             else:
-                away = beyond(-g[i], l1, self.positive)
+                away = soft_threshold(-g[i], l1, self.positive)
             distance = math.hypot(distance, away)
         return distance
 

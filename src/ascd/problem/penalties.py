@@ -35,32 +35,11 @@ ALL: Any = slice(None)
 
 
 @helper
-def soft_threshold(v: float, threshold: float) -> float:
-    """Return argmin_z ½(z − v)² + threshold·|z|."""
+def soft_threshold(v: float, threshold: float, positive: bool = False) -> float:
+    """Return argmin_z ½(z − v)² + threshold·|z|, over z ≥ 0 alone where ``positive``."""
     if v > threshold:
         return v - threshold
-    if v < -threshold:
-        return v + threshold
-    return 0.0
-
-
-@helper
-def scale_between(u: float, low: float, high: float, size: float) -> float:
-    """Return the largest s in [0, 1] for which s·u is certainly in [low, high]; 0 or −1 if there is none above 0.
-
-    s·u keeps away from the ends by some units in the last place of ``size``, that of the numbers they were computed
-    from (0 where they are exact).  A single point is exact; if it is not 0, no scale meets it.
-    """
-    edge = LAST_PLACES * size
-    if low + edge <= u <= high - edge or low == u == high:
-        return 1.0
-    if low == high:
-        return 0.0 if low == 0.0 else -1.0
-    end, sign = (high, 1.0) if u > high - edge else (-low, -1.0)
-    room = end - 2.0 * edge - LAST_PLACES * end
-    if room > 0.0:
-        return room / (sign * u)
-    return 0.0 if end >= 0.0 else -1.0
+    return v + threshold if v < -threshold and not positive else 0.0
 
 
 # ---- the library's penalties
@@ -135,7 +114,17 @@ class Net:
             return 1.0
         low = linear - l1 if math.isinf(lower) else -math.inf
         high = linear + l1 if math.isinf(upper) else math.inf
-        return scale_between(u, low, high, abs(linear) + l1 if l1 > 0.0 else 0.0)
+        # s·u keeps away from ends that are rounded; a single point is exact, and no scale meets it if it is not 0
+        edge = LAST_PLACES * (abs(linear) + l1) if l1 > 0.0 else 0.0
+        if low + edge <= u <= high - edge or low == u == high:
+            return 1.0
+        if low == high:
+            return 0.0 if low == 0.0 else -1.0
+        end, sign = (high, 1.0) if u > high - edge else (-low, -1.0)
+        room = end - 2.0 * edge - LAST_PLACES * end
+        if room > 0.0:
+            return room / (sign * u)
+        return 0.0 if end >= 0.0 else -1.0
 
     def piece(self, x: float, j: int) -> tuple[float, float, float]:
         (l1, l2, _), (low, high) = self.l1_l2_linear(j), self.limits_of(j)
