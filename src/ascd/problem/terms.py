@@ -395,14 +395,14 @@ class ByBlock(NamedTuple):
         """Return the distance of −g_b from ∂Ψ_b(x_b), at most, and whether the block is not zero."""
         last = first + self.size_at(b)
         distance = self.penalty.block_distance(x[first:last], g[first:last], b)
-        return distance + radius, not is_zero(x[first:last])
+        return distance + radius, length_of(x[first:last]) != 0.0
 
     @helper
     def rests_at(self, x: Array, g: Array, first: int, b: int, radius: float) -> bool:
         """Return whether the block stays at zero for every U_b within the radius of g_b."""
         here = x[first : first + self.size_at(b)]
         is_known = radius < math.inf and length_of(g[first : first + here.size]) < math.inf  # nan is not
-        if not (is_known and is_zero(here) and self.penalty.block_cost(here, b) == 0.0):
+        if not (is_known and length_of(here) == 0.0 and self.penalty.block_cost(here, b) == 0.0):
             return False
         return self.penalty.block_conjugate(self.room[: self.negate_at(g, first, b, 1.0)], radius, b) == 0.0
 
@@ -423,15 +423,6 @@ class ByBlock(NamedTuple):
         conjugate = self.penalty.block_conjugate(self.room[: self.negate_at(g, first, b, scale)], width, b)
         term = cost + conjugate + scale * product + width * length_of(here) * (1.0 + 1e-12)
         return term, (here.size + 8.0) * (abs(cost) + scale * size)
-
-
-@helper
-def is_zero(x: Array) -> bool:
-    """Return whether all entries are 0."""
-    count = 0
-    for p in range(x.size):
-        count += x[p] != 0.0
-    return count == 0
 
 
 @kernel
