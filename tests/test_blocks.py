@@ -133,7 +133,7 @@ def test_models_of_softmax_in_parts_lead_to_the_same_minimum(name, intercept, mo
     data = sparse.csc_array(X) if intercept else X
     problem = ascd.Problem(data, labels, "softmax", COUPLED[name], sample_weight=rng.random(40) + 0.5)
     found = ascd.solve(problem, tol=1e-10, intercept=intercept)
-    monkeypatch.setattr(tuning, "GRAM_FLOOR", 8 * 6**2)
+    monkeypatch.setattr(tuning, "BLOCK_GRAM_FLOOR", 8 * 6**2)
     monkeypatch.setattr(tuning, "GRAM_SHARE", 0.0)
     other = ascd.solve(problem, tol=1e-10, intercept=intercept)
     assert found.converged

@@ -7,6 +7,8 @@ import pytest
 from blocks import CLASSES, PROBLEMS, A, Y, target_of
 
 import ascd
+from ascd.solver import tuning
+from ascd.solver.newton import PenaltyPieces, wide_newton
 
 
 @pytest.mark.parametrize("unit", [1e-100, 1e100])
@@ -178,3 +180,35 @@ class TestClasses:
     def test_labels_that_are_no_classes(self, labels):
         with pytest.raises(ValueError, match="classes 0, 1, 2"):
             ascd.Problem(A, labels, "softmax", ascd.L21(1.0))
+
+
+def test_newton_step_of_wide_groups_solves_the_system_of_all_columns() -> None:
+    rng = np.random.default_rng(3)
+    d, sizes = 7, np.array([3, 5, 2, 6])
+    starts = np.repeat(np.arange(4), sizes)
+    unit = rng.standard_normal((16, 1))
+    unit /= np.sqrt(np.add.reduceat(unit**2, [0, 3, 8, 10]))[starts]
+    kappa, ridge = np.array([0.5, 0.0, 2.0, 1.0])[starts], np.array([0.1, 0.3, 0.0, 0.0])[starts]
+    found = PenaltyPieces(np.ones((16, 1), dtype=bool), np.zeros((16, 1)), unit, kappa, ridge, starts)
+    block, weight, right = rng.standard_normal((d, 16)), rng.random(d), rng.standard_normal((16, 1))
+    hessian = block.T @ (weight[:, None] * block) + np.diag(kappa + ridge)
+    hessian -= (starts[:, None] == starts) * kappa[:, None] * (unit @ unit.T)
+    step = wide_newton(block, weight, found, right)
+    assert step is not None
+    np.testing.assert_allclose(hessian @ step, right, atol=1e-6)
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(("loss", "groups"), [("squared", 3), ("logistic", 3), ("squared", [2, 5, 1] * 30)])
+def test_sweeps_over_columns_and_wide_newton_steps_prove_the_same_minimum(loss, groups, intercept, monkeypatch):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((30, 240)) + rng.standard_normal((30, 1))
+    y = np.sign(X[:, :9].sum(axis=1)) if loss == "logistic" else X[:, :9].sum(axis=1) + rng.standard_normal(30)
+    problem = ascd.Problem(X, y, loss, ascd.GroupL2(0.2 if loss == "logistic" else 1.0, groups))
+    expected = ascd.solve(problem, tol=1e-10, intercept=intercept)
+    monkeypatch.setattr(tuning, "BLOCK_GRAM_FLOOR", 8 * 6**2)
+    monkeypatch.setattr(tuning, "GRAM_SHARE", 0.0)
+    found = ascd.solve(problem, tol=1e-10, intercept=intercept)
+    assert found.converged
+    np.testing.assert_allclose(found.objective, expected.objective, rtol=1e-8)

@@ -15,15 +15,30 @@ Models move a copy ``x`` of the coefficients of the working set; the state follo
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.base import Matrix
+from ascd.matrix.base import Matrix, Part, as_block
 from ascd.solver import tuning
-from ascd.solver.newton import cut_steps, find_free, gram_newton, newton_direction, pieces_of, try_lengths
-from ascd.solver.sweeps import column_curvatures, rooms_for_past, sweep_blocks, sweep_columns, sweep_gram
+from ascd.solver.newton import (
+    cut_steps,
+    find_free,
+    gram_newton,
+    newton_direction,
+    pieces_of,
+    try_lengths,
+    wide_newton,
+)  # fmt: skip
+from ascd.solver.sweeps import (
+    column_curvatures,
+    rooms_for_past,
+    sweep_block_columns,
+    sweep_blocks,
+    sweep_columns,
+    sweep_gram,
+)  # fmt: skip
 from ascd.solver.working_set import BlockLayout
 
 
@@ -251,3 +266,84 @@ class BlockGramModel(Model):
         self.gradient += self.gram[rows].T @ taken[rows]
         self.x += taken
         return taken
+
+
+class BlockColumnModel(Model):
+    """Q for penalties by block on columns that are read in every sweep, where outputs are not coupled.
+
+    A sweep takes one prox step a block, then the Newton step of the intercepts, whose change is ``shift``.  Newton
+    steps are for one output and columns that outnumber the samples.
+    """
+
+    patience = 3
+
+    def __init__(
+        self, penalty: Any, part: Part, layout: BlockLayout, lipschitz: Array, own: Array, gradient: Array, x: Array,
+        intercept: bool,
+    ) -> None:  # fmt: skip
+        self.penalty, self.part, self.layout, self.lipschitz, self.x = penalty, part, layout, lipschitz, x
+        self.own, self.raw_gradient, self.intercept = own, gradient.copy(), intercept
+        self.shift, self.reads, self.rooms = np.zeros(x.shape[1]), 0, np.empty((2, layout.longest))
+        d, outputs = gradient.shape
+        is_wide = outputs == 1 and d < x.size <= tuning.LARGEST_DENSE
+        self.has_pieces = is_wide and hasattr(penalty, "block_piece")
+        self.block = as_block(part, d) if self.has_pieces else None
+
+    def budget(self) -> int:
+        """Return as many sweeps as cost what a Newton step costs."""
+        if not self.has_pieces:
+            return tuning.MOST_BETWEEN_STEPS
+        d, moved = self.raw_gradient.size, max(int(np.count_nonzero(self.x)), 1)
+        sweeps = (2.0 * d * d * moved / tuning.BLOCKED_GAIN + 1e6) / (4.0 * d * moved)
+        return int(min(max(sweeps, tuning.FEWEST_SWEEPS), tuning.MOST_SWEEPS_BETWEEN))
+
+    def sweep(self, target: float, most: int) -> tuple[float, int]:
+        violation, done, matrix = math.inf, 0, self.part
+        while violation > target and done < most:
+            found = sweep_block_columns(
+                self.penalty, matrix.matrix, matrix.places, self.layout.starts, self.layout.blocks, self.lipschitz,
+                self.own.ravel(), self.raw_gradient.ravel(), self.x.ravel(), self.rooms, self.x.shape[1], target,
+            )  # fmt: skip
+            violation, done = float(found), done + 1
+            self.reads += self.x.shape[0]
+            if self.intercept:
+                sums = self.raw_gradient.sum(axis=0)
+                violation = max(violation, float(np.linalg.norm(sums)) / math.sqrt(self.raw_gradient.shape[0]))
+                self._move_samples(0.0)
+        return violation, done
+
+    def _move_samples(self, predictor: Any) -> None:
+        """Add this predictor, with the intercepts' best change."""
+        constant = self._best_constant(predictor)
+        self.shift += constant
+        self.raw_gradient += self.own * (predictor + constant)
+
+    def _best_constant(self, predictor: Any) -> Array:
+        total = self.own.sum(axis=0)
+        sums = (self.raw_gradient + self.own * predictor).sum(axis=0)
+        return -np.divide(sums, total, out=np.zeros(sums.shape), where=(total > 0.0) & self.intercept)
+
+    def take_newton_steps(self) -> None:
+        """Take Newton's step on the free columns as far as Q decreases, where they outnumber the samples."""
+        found = pieces_of(self.penalty, self.layout, self.x)
+        rows = np.flatnonzero(found.is_free[:, 0])
+        if rows.size <= self.raw_gradient.size:
+            return
+        block, weight = cast(Array, self.block), self.own[:, 0]
+        right = np.where(found.is_free, -(block.T @ self.raw_gradient + found.derivative), 0.0)
+        free = block[:, rows]
+        free = free - (weight @ free) / weight.sum() if self.intercept else free
+        step, change = wide_newton(free, weight, found.of_rows(rows), right[rows]), np.zeros(right.shape)
+        if step is None:
+            return
+        change[rows] = step
+
+        def value(moved: Array) -> float:
+            predictor = block @ moved
+            predictor += self._best_constant(predictor)
+            return float(np.vdot(self.raw_gradient + 0.5 * self.own * predictor, predictor))
+
+        taken = try_lengths(self.penalty, self.layout, self.x, change, value, 0.5 * float(np.vdot(right, change)))
+        if taken is not None:
+            self._move_samples(block @ taken)
+            self.x += taken

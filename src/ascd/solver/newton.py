@@ -211,6 +211,33 @@ def gram_newton(gram: Array, found: PenaltyPieces, right: Array) -> Array | None
     return None if solved is None else step
 
 
+def wide_newton(block: Array, weight: Array, found: PenaltyPieces, right: Array) -> Array | None:
+    """Return Newton's step for one output where the columns, of shape (d, m), outnumber the samples; None if none.
+
+    By the formula of Woodbury only a matrix of d × d is factorised: with W = diag(√weight)·block and
+    D = diag(κ + m) − Σ_b κ_b x̂_b x̂_bᵀ the step is D⁻¹(right − Wᵀ(I + WD⁻¹Wᵀ)⁻¹WD⁻¹·right).
+    """
+    from scipy.linalg.lapack import dpotrf, dpotrs
+
+    scaled = np.sqrt(weight)[:, None] * block
+    # the penalty of a block has no curvature along x̂: a little of the losses' makes D invertible
+    ridge = found.ridge + tuning.SHIFTS[1] * np.einsum("kj,kj->", scaled, scaled) / max(right.size, 1)
+    along = found.unit[:, 0] * (1.0 / ridge - 1.0 / (found.kappa + ridge))
+    sizes = np.diff(np.append(found.starts, right.size))
+
+    def divided(vectors: Array) -> Array:
+        sums = np.add.reduceat(found.unit * vectors, found.starts, axis=0)
+        out: Array = vectors / (found.kappa + ridge)[:, None] + along[:, None] * np.repeat(sums, sizes, axis=0)
+        return out
+
+    across, plain = divided(scaled.T), divided(right)
+    factor, failed = dpotrf(np.eye(block.shape[0]) + scaled @ across, lower=1)
+    if failed:
+        return None
+    step = plain - across @ dpotrs(factor, scaled @ plain, lower=1)[0]
+    return step if np.isfinite(step).all() else None
+
+
 def _solve(gram: Array, found: PenaltyPieces, right: Array) -> Array | None:
     """Return the step on rows that are free in all outputs; the diagonal is shifted where the matrix is singular."""
     from scipy.linalg.lapack import dpotrf, dpotri, dpotrs  # here, so that importing ascd stays cheap

@@ -70,7 +70,7 @@ def is_for_newton(problem: Problem) -> bool:
     """Return True if the Hessian of all coefficients (``coupled_gram``) is small, or costs ten steps of L-BFGS."""
     d, n = problem.n_samples, problem.n_features
     size, share = n * problem.n_outputs, problem.design.entries() / (d * n)
-    most = min(tuning.TALL_FOR_NEWTON * d, tuning.GRAM_FLOOR / 8)
+    most = min(tuning.TALL_FOR_NEWTON * d, tuning.BLOCK_GRAM_FLOOR / 8)
     is_tall = size * size <= most and share * share * size <= tuning.PAIRS_FOR_NEWTON
     is_small = d * size * size <= tuning.SMALL_HESSIAN
     return bool(problem.loss.is_coupled and (is_small if size < tuning.FEW_COEFFICIENTS else is_tall))

@@ -8,8 +8,8 @@ the present predictor: Newton's method, several steps on a working set until lit
 | single coordinates, small | sweeps over the columns until they have cost as much as a Gram matrix, then that |
 | single coordinates, too large for a Gram matrix | sweeps over the columns |
 | single coordinates, Gram matrix kept on a device | proximal steps there (``device``) |
-| blocks | Gram matrix of the columns; of parts of the set one after the other where it would be too large |
-| blocks, outputs are coupled (softmax), few coefficients | one Gram matrix of them all |
+| blocks | Gram matrix of the columns; sweeps over the columns where it would be too large |
+| blocks, outputs are coupled (softmax) | one Gram matrix of all coefficients, of parts of the set where they are many |
 
 Where outputs have curvatures of their own, a Gram matrix of the columns has a bound of them: an upper model.
 """
@@ -29,7 +29,7 @@ from ascd.solver.bounds import GradientBounds
 from ascd.solver.device import DeviceModel
 from ascd.solver.gram import GramMatrix, without_constants
 from ascd.solver.line_search import Backtracking, ModelStep
-from ascd.solver.models import BlockGramModel, ColumnModel, GramModel
+from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
 from ascd.solver.state import State
 from ascd.solver.sweeps import ProxCurvature, mark_movable
 from ascd.solver.working_set import BlockLayout, WorkingSet
@@ -48,7 +48,8 @@ class Subproblem:
         if not state.terms.is_by_coordinate:
             self.remote = None
         room = tuning.GRAM_SHARE * state.matrix.nbytes if self.remote is None else self.remote.room
-        self.largest_gram = math.isqrt(int(max(tuning.GRAM_FLOOR, room)) // 8)
+        floor = tuning.GRAM_FLOOR if state.terms.is_by_coordinate else tuning.BLOCK_GRAM_FLOOR
+        self.largest_gram = math.isqrt(int(max(floor, room)) // 8)
         self.prox_curvature = ProxCurvature(bounds.count, self.is_quadratic)
         self.needs_gram = False
 
@@ -62,12 +63,10 @@ class Subproblem:
                 self._improve(part, violation)
 
     def _parts(self, working: WorkingSet) -> list[WorkingSet]:
-        """Return the working set, or parts of it where blocks are too many for one Gram matrix."""
-        if working.is_by_coordinate:
+        """Return the working set, or parts of it where coupled outputs have too many coefficients for one matrix."""
+        if not self.state.loss.is_coupled:
             return [working]
-        sizes = np.diff(working.layout.starts)
-        if self.state.loss.is_coupled:
-            sizes = self._movable(working, self.state.x[working.rows], self._block_gradient(working))[1]
+        sizes = self._movable(working, self.state.x[working.rows], self._block_gradient(working))[1]
         number = np.cumsum(sizes) // self.largest_gram
         return [working.part(blocks) for blocks in np.split(working.blocks, np.flatnonzero(np.diff(number)) + 1)]
 
@@ -241,10 +240,23 @@ class Subproblem:
             if entries.size <= 2 * self.largest_gram:
                 return self._minimise_coupled(working, curvature, target, x, gradient, entries, sizes)
         self.partial, before = ModelStep.on(working, x, np.zeros(state.outputs)), x.copy()
+        # with one output a sweep over the columns costs little
+        most = max(1000, 2 * state.d) if state.outputs == 1 else columns.size
+        if not state.loss.is_coupled and columns.size > min(self.largest_gram, most):
+            return self._sweep_over_blocks(working, curvature, target, x)
         model = self._block_model(layout, self._block_gram(columns, curvature.most), gradient, x)
         model.minimise(target, model.most_sweeps)
         shift = -self.means[columns] @ (x - before)
         return ModelStep.on(working, x, shift)
+
+    def _sweep_over_blocks(self, working: WorkingSet, curvature: Curvature, target: float, x: Array) -> ModelStep:
+        state, layout, part = self.state, working.layout, self.matrix.take(working.columns)
+        lipschitz = self.prox_curvature.of_columns(layout, part, curvature.most)
+        given = state.penalty, part, layout, lipschitz, curvature.own, state.raw_gradient, x, state.intercept
+        model = BlockColumnModel(*given)
+        model.minimise(target, tuning.MOST_BLOCK_SWEEPS)
+        state.reads += model.reads
+        return ModelStep.on(working, x, model.shift)
 
     def _minimise_coupled(
         self, working: WorkingSet, curvature: Curvature, target: float, x: Array, gradient: Array, entries: Array,

@@ -19,12 +19,15 @@ is a decrease, x is taken.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
+from ascd.matrix.base import Part
 from ascd.matrix.columns import dot, weighted_square
 from ascd.problem.arithmetic import violation_of
 from ascd.solver.tuning import (
@@ -345,6 +348,61 @@ sweep_blocks = kernel(sweep_until)
 
 
 @kernel
+def sweep_block_columns(
+    penalty: Any, matrix: Any, positions: Array, starts: Array, blocks: Array, lipschitz: Array, own: Array,
+    raw_gradient: Array, x: Array, rooms: Array, outputs: int, target: float,
+) -> float:  # fmt: skip
+    """One prox step a block on the columns; the largest violation met.  Arrays of samples and coefficients are flat."""
+    violation = 0.0
+    for i in range(blocks.size):
+        b, first, last = wide(blocks[i]), wide(starts[i]), wide(starts[i + 1])
+        low, size = first * outputs, (last - first) * outputs
+        here, gradient, moved = x[low : low + size], rooms[0, :size], rooms[1, :size]
+        for q in range(first, last):
+            fill_gradient(matrix, wide(positions[q]), raw_gradient, outputs, gradient, wide((q - first) * outputs))
+        away = penalty.block_distance(here, gradient, b)
+        violation = max(violation, away)
+        if away > VISITED * target:
+            prox_step(penalty, here, gradient, 1.0 / lipschitz[i], b, moved)
+            for q in range(first, last):
+                add_to_gradient(
+                    matrix, wide(positions[q]), moved, wide((q - first) * outputs), own, raw_gradient, outputs
+                )
+    return violation
+
+
+@helper
+def fill_gradient(matrix: Any, j: int, raw_gradient: Array, outputs: int, out: Array, first: int) -> None:
+    """out[first + t] = ⟨a_j, raw_gradient_t⟩ for all outputs t."""
+    if outputs == 1:  # the same sum, written so that the compiler can use vector registers
+        out[first] = dot(matrix, j, raw_gradient)
+        return
+    for t in range(outputs):
+        out[first + t] = 0.0
+    for p in range(matrix.start(j), matrix.stop(j)):
+        at, entry = wide(matrix.row(p)) * outputs, matrix.entry(p, j)
+        for t in range(outputs):
+            out[first + t] += entry * raw_gradient[at + t]
+
+
+@helper
+def add_to_gradient(
+    matrix: Any, j: int, change: Array, first: int, own: Array, raw_gradient: Array, outputs: int
+) -> None:
+    """raw_gradient += H·a_j·change with H = diag(own)."""
+    if outputs == 1:
+        if change[first] != 0.0:
+            for p in range(matrix.start(j), matrix.stop(j)):
+                k = wide(matrix.row(p))
+                raw_gradient[k] += own[k] * (matrix.entry(p, j) * change[first])
+        return
+    for p in range(matrix.start(j), matrix.stop(j)):
+        at, entry = wide(matrix.row(p)) * outputs, matrix.entry(p, j)
+        for t in range(outputs):
+            raw_gradient[at + t] += own[at + t] * (entry * change[first + t])
+
+
+@kernel
 def mark_movable(
     penalty: Any, blocks: Array, starts: Array, x: Array, gradient: Array, room: Array, outputs: int, out: Array
 ) -> None:
@@ -409,6 +467,27 @@ def fill_curvatures(gram: Array, starts: Array, blocks: Array, rooms: Array, out
         out[i] = step_curvature(gram[first:last, first:last], rooms[0, : last - first], rooms[1, : last - first])
 
 
+@kernel
+def fill_column_curvatures(
+    matrix: Any, positions: Array, starts: Array, blocks: Array, weight: Array, column: Array, gram: Array,
+    rooms: Array, out: Array,
+) -> None:  # fmt: skip
+    """``step_curvature`` of some blocks from their columns; ``column`` is a vector of zeros as long as the samples."""
+    for i in range(blocks.size):
+        first, last = wide(starts[blocks[i]]), wide(starts[blocks[i] + 1])
+        size = last - first
+        for q in range(size):
+            j = wide(positions[first + q])
+            for p in range(matrix.start(j), matrix.stop(j)):
+                k = wide(matrix.row(p))
+                column[k] = weight[k] * matrix.entry(p, j)
+            for r in range(size):
+                gram[r, q] = dot(matrix, wide(positions[first + r]), column)
+            for p in range(matrix.start(j), matrix.stop(j)):
+                column[wide(matrix.row(p))] = 0.0
+        out[i] = step_curvature(gram[:size, :size], rooms[0, :size], rooms[1, :size])
+
+
 class ProxCurvature:
     """The curvatures L_b of blocks, whose inverses are the lengths of their prox steps: λ_max(A_bᵀHA_b), or nearly.
 
@@ -421,11 +500,25 @@ class ProxCurvature:
 
     def of_gram(self, layout: BlockLayout, gram: Array) -> Array:
         """Return L_b of a working set from the products of all its columns."""
+        return self._known(layout, partial(fill_curvatures, gram), np.empty((2, gram.shape[0])))
+
+    def of_columns(self, layout: BlockLayout, part: Part, weight: Array) -> Array:
+        """Return L_b of a working set from its columns, with H = diag(weight)."""
+
+        def fill(starts: Array, new: Array, rooms: Array, found: Array) -> None:
+            room = np.empty((layout.longest, layout.longest))
+            fill_column_curvatures(
+                part.matrix, part.places, starts, new, weight, np.zeros(weight.size), room, rooms, found
+            )
+
+        return self._known(layout, fill, np.empty((2, layout.longest)))
+
+    def _known(self, layout: BlockLayout, fill: Callable[..., None], rooms: Array) -> Array:
         new = np.arange(layout.blocks.size)
         if self.keeps:
             new = np.flatnonzero(np.isnan(self.known[layout.blocks]))
         found = np.empty(new.size)
-        fill_curvatures(gram, layout.starts, new, np.empty((2, gram.shape[0])), found)
+        fill(layout.starts, new, rooms, found)
         self.known[layout.blocks[new]] = found
         return positive(self.known[layout.blocks])
 

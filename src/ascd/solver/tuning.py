@@ -70,8 +70,8 @@ MOST_TRIED = 60
 #: Products with a quadratic loss are kept for the whole run, and sweeps over them may be cheaper than over columns:
 #: these are tried first where they have fewer entries than so many times the products.
 FEW_ENTRIES = 2.0
-#: A Gram matrix may take this share of the input's memory (and always this many bytes).
-GRAM_SHARE, GRAM_FLOOR = 0.08, 50_000_000
+#: A Gram matrix may take this share of the input's memory, and always this many bytes; blocks have no other model.
+GRAM_SHARE, GRAM_FLOOR, BLOCK_GRAM_FLOOR = 0.08, 8_000_000, 50_000_000
 
 # ---- models on Gram matrices
 
