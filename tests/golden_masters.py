@@ -34,8 +34,7 @@ RUNS = (
     ("a-ascd", "norm", "gsl-s"),
     ("a-ascd", "exact", "gsl-q"),
     ("l-ascd", "exact", "gs-r"),
-    ("look-ahead", "norm", "gs-s"),
-    ("adaptive", "cached", "gs-s"),
+    ("ascd", "cached", "gs-s"),
     ("block", "reference", "gs-s"),
 )
 EPOCHS = 20

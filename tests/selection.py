@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 import reference as ref
 import scipy.sparse as sp
-from lockstep import assemble
 from problems import Case
 from scipy.stats import chi2
 
 import ascd
 from ascd.engine.descent import active_count, descend
-from ascd.engine.rules.ascd import best_level, smallest_set_threshold
 from ascd.engine.rules.largest import LIST_SIZE, NEXT_PLACE
-from ascd.engine.rules.scan import highest
-from ascd.engine.tuning import BUCKETS, LEVELS
 
-INF = float("inf")
 LOSSES = ("squared", "logistic", "huber", "squared_hinge")
 
 
@@ -62,64 +55,6 @@ def regression(d, n, loss="squared", share=0.1, seed=0, weights=None):
     b = np.sign(b) if loss in ("logistic", "squared_hinge") else b
     top = np.abs(ref.Problem(A, b, loss, None, weights).gradient(np.zeros(n))).max()
     return Case(loss, A, b, loss, ascd.L1(share * top), ref.L1(np.full(n, share * top)), weights)
-
-
-def few_steep():
-    """Fixed steps are short here, because of one long column: small sets that live through many steps."""
-    rng = np.random.default_rng(6)
-    A = np.diag(np.where(np.arange(75) == 0, 10.0, 1.0)) + 0.02 * rng.standard_normal((75, 75))
-    b = A @ np.where(np.arange(75) % 15 == 1, 3.0, 0.02 * rng.standard_normal(75))
-    return Case("few steep", A, b, "squared", ascd.L1(0.05), ref.L1(np.full(75, 0.05)))
-
-
-def leaning():
-    """Short steps of one steep column make all others steep, which were not when the set was built."""
-    A = np.zeros((10, 10))
-    A[0, :9], A[np.arange(1, 9), np.arange(1, 9)], A[9, 9] = [1.0] + [0.9] * 8, np.sqrt(0.19), 5.0
-    b = np.array([3.0] + [-2.7 / np.sqrt(0.19)] * 8 + [0.0])
-    return Case("leaning", A, b, "squared", ascd.Zero(), ref.Zero(10))
-
-
-def kinks():
-    """Half of the coordinates are steep until a tiny step takes them to 0."""
-    start = np.where(np.arange(10) < 5, 1e-3, 0.0)
-    b = start + np.where(np.arange(10) < 5, 0.0, 4.0)
-    return Case("kinks", np.eye(10), b, "squared", ascd.L1(3.0), ref.L1(np.full(10, 3.0)), x0=start)
-
-
-class Stay(NamedTuple):
-    """A step that goes nowhere and leaves the interval as it is: the rule meets the same state again."""
-
-    unit: float = 1.0
-
-    def take(self, point: Any, i: int, g: float) -> tuple[float, float, float]:
-        return point.x[i], point.intervals.estimate[i], point.intervals.radius_at(i)
-
-
-def standing_still(rule, lower, upper, seed=0):
-    """An assembly whose scores have exactly these bounds, at every step."""
-    lower, upper = np.asarray(lower, float), np.asarray(upper, float)
-    with np.errstate(invalid="ignore"):
-        estimate = np.where(lower > 0.0, 0.5 * (lower + upper), 0.0)
-        radius = np.where(lower > 0.0, 0.5 * (upper - lower), upper)
-    problem = ascd.Problem(np.eye(lower.size), np.ones(lower.size))
-    assembly = assemble(problem, rule, "norm", init=(estimate, radius), seed=seed)
-    assembly.step = Stay()
-    assembly.point.intervals.lengths[:] = 0.0  # no rounding
-    return assembly
-
-
-def adaptive_chances(lower, upper):
-    """The rule "adaptive", from its own set and level: (chance of each coordinate, members of ASCD's set)."""
-    work = np.empty((BUCKETS, 2)), np.empty(lower.size, dtype=np.int32)
-    threshold = smallest_set_threshold(lower, upper, highest(lower), *work)
-    level = best_level(lower, upper, threshold, highest(lower), np.empty((LEVELS, 4)))
-    members = upper >= threshold
-    leaving, arriving = members & (upper < level), lower >= level
-    chance = (members & ~leaving) / members.sum()
-    if leaving.any():
-        chance[arriving] += leaving.sum() / members.sum() * lower[arriving] ** 2 / np.sum(lower[arriving] ** 2)
-    return chance, members
 
 
 def follows(picks, chance):

@@ -27,7 +27,7 @@ BAD = [
     ({"oracle": ascd.Reference(0.0)}, ValueError, "Reference patience must be in .*; got 0.0"),
     ({"oracle": ascd.Reference(math.inf)}, ValueError, "Reference patience must be in .*; got inf"),
     ({"oracle": ascd.Reference("long")}, TypeError, "Reference patience must be a number; got 'long'"),
-    ({"rule": "lookahead"}, ValueError, "unknown rule 'lookahead'.*mean 'look-ahead'"),
+    ({"rule": "working"}, ValueError, "unknown rule 'working'.*mean 'working-set'"),
     ({"oracle": "references"}, ValueError, "unknown oracle 'references'.*mean 'reference'"),
 ]
 
@@ -41,8 +41,8 @@ def test_bad_input_is_named(options, error, message):
 # ----------------------------------------------------------------------------------- minima and memory
 
 #: not l-ascd: lazy or not, it may stay for ever with a coordinate whose lower bound is positive by rounding alone
-NEW_RULES = ("look-ahead", "adaptive", "block", "u-ascd", "a-ascd", "steepest")
-#: Every rule with every oracle and every loss; one of the rules is compiled here, look-ahead in test_selection_theory.
+NEW_RULES = ("block", "u-ascd", "a-ascd", "steepest")
+#: Every rule with every oracle and every loss;
 MINIMA = [
     (rule, oracle, ("squared", "logistic")[(number + second) % 2])
     for number, rule in enumerate(NEW_RULES)

@@ -14,15 +14,13 @@ from choosing.data import SEED, cases
 
 LIMIT, LONG = 30.0, 5.0  # seconds that a method is given, and after which its first time stands
 EPOCHS = 1000  # at most
-TIMED_RULES = ("a-ascd", "u-ascd", "look-ahead", "block")
+TIMED_RULES = ("a-ascd", "u-ascd", "block")
 BASELINES = {"uniform": {"rule": "uniform"}, "cyclic": {"rule": "cyclic"}}
 SCALED = {"steepness": "gsl-s"}
 REFERENCE = {"oracle": "reference", "init": "none", **SCALED}
 CONTENDERS = {
     "a-ascd norm": {"rule": "a-ascd", **SCALED},
     "u-ascd norm": {"rule": "u-ascd", **SCALED},
-    "look-ahead norm": {"rule": "look-ahead", **SCALED},
-    "look-ahead reference": {"rule": "look-ahead", **REFERENCE},
     "block norm": {"rule": "block", **SCALED},
     "block reference": {"rule": "block", **REFERENCE},
 }

@@ -6,16 +6,7 @@ from functools import partial
 
 from common.tables import Table
 
-METHODS = (
-    "uniform",
-    "cyclic",
-    "a-ascd norm",
-    "u-ascd norm",
-    "look-ahead norm",
-    "look-ahead reference",
-    "block norm",
-    "block reference",
-)
+METHODS = ("uniform", "cyclic", "a-ascd norm", "u-ascd norm", "block norm", "block reference")
 
 
 def _iteration(row):

@@ -24,12 +24,10 @@ if TYPE_CHECKING:
     from ascd.engine.oracles import Blind, Cached, Exact, Norm, Random, Reference, Simulated, Sketch, Stochastic
     from ascd.engine.rules import (
         ASCD,
-        Adaptive,
         Block,
         Cyclic,
         HeuristicASCD,
         Importance,
-        LookAhead,
         LowerASCD,
         Steepest,
         Uniform,
@@ -54,10 +52,10 @@ __version__ = "0.2.0"
 
 # ruff: noqa: F405  names of estimators
 __all__ = [
-    "ASCD", "L1", "L1L2", "L2", "L21", "NNLS", "Adaptive", "Blind", "Block", "BoundedL1L2", "Box", "Cached",
+    "ASCD", "L1", "L1L2", "L2", "L21", "NNLS", "Blind", "Block", "BoundedL1L2", "Box", "Cached",
     "Certificate", "Cyclic", "DualSVM", "ElasticNet", "ElasticNetCV", "Exact", "GroupL2", "GroupLasso",
     "GroupLassoCV", "HeuristicASCD", "Huber", "HuberRegressor", "HuberRegressorCV", "Importance", "Lasso",
-    "LassoCV", "LinearSVC", "LinearSVCCV", "Logistic", "LogisticRegression", "LogisticRegressionCV", "LookAhead",
+    "LassoCV", "LinearSVC", "LinearSVCCV", "Logistic", "LogisticRegression", "LogisticRegressionCV",
     "LowerASCD", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV", "Norm",
     "OnDisk", "Path", "Poisson", "PoissonRegressor", "PoissonRegressorCV", "Problem", "Random", "Reference",
     "Ridge", "RidgeCV", "Simulated", "Sketch", "Snapshot", "Solution", "SparseGroup", "SparseGroupLasso",
@@ -72,8 +70,8 @@ _FILES = {
     "ascd.matrix.table": "Table",
     "ascd.engine.minimize": "minimize",
     "ascd.engine.oracles": "Blind Cached Exact Norm Random Reference Simulated Sketch Stochastic",
-    "ascd.engine.rules": "ASCD Adaptive Block Cyclic HeuristicASCD "
-    "Importance LookAhead LowerASCD Steepest Uniform UpperASCD WorkingSetSweeps",
+    "ascd.engine.rules": "ASCD Block Cyclic HeuristicASCD "
+    "Importance LowerASCD Steepest Uniform UpperASCD WorkingSetSweeps",
     "ascd.estimators": " ".join(estimators._HOMES),
     "ascd.io.models": "load",
     "ascd.io.opening": "OnDisk open_data",

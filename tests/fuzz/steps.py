@@ -39,7 +39,7 @@ from .penalties import KINDS, SHAPES
 from .truth import UNIT, Long, Truth
 
 RULES = (
-    "cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd", "a-ascd", "look-ahead", "adaptive",
+    "cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd", "a-ascd",
     "block", "working-set",
 )  # fmt: skip
 #: Oracles whose intervals are proved come first; those of the sketch are only likely.

@@ -84,7 +84,7 @@ def minimize(
         With single coordinates and one output; ``ascd.solve`` takes groups and several outputs.
     rule : str or a rule
         Which coordinate is next: "working-set", "cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd",
-        "l-ascd", "a-ascd", "look-ahead", "adaptive" or "block".  By default "working-set", the fastest;
+        "l-ascd", "a-ascd" or "block".  By default "working-set", the fastest;
         ``solution.chosen`` has the names of all parts.
     oracle : {"exact", "sketch", "simulated", "norm", "random", "cached", "reference", "stochastic"} or an oracle
         How the intervals of the other gradient entries change with a step; by default "reference" for the rule

@@ -1,8 +1,7 @@
 """All tuning constants of the engine, in one place.
 
 ``python benchmarks/engine.py`` prints what a step costs with each rule, ``python benchmarks/selection.py`` what a
-choice costs and saves; both compare side by side in one run.  Only those of "look-ahead" and "adaptive" change what a
-rule selects.
+choice costs and saves; both compare side by side in one run.
 """
 
 from __future__ import annotations
@@ -51,10 +50,6 @@ BUCKETS = 256
 EDGE_SAFETY = 1e-12
 #: A pick counts members block by block, which the compiler vectorises, before it searches one block.
 PICK_BLOCK = 256
-#: Thresholds that "adaptive" compares.
-LEVELS = 64
-#: "look-ahead": a set should last for n/64 to n/8 steps, and its first window is this share of ‖v‖, or by scores.
-LASTS_AT_LEAST, LASTS_AT_MOST, FIRST_SHARE = 64, 8, 0.01
 #: "working-set": nanoseconds to compute the bounds of one coordinate; to read one sample in a measurement takes one
 #: (``matrix.costs`` has those of reading a column).  Visits without a move after which a coordinate leaves the set.
 BOUNDS_COST, IDLE_VISITS = 11.0, 2
@@ -79,8 +74,7 @@ DRAW_COST, HORIZON_GROWTH = 8, 4.0
 # ---- oracles
 #: "reference" is refreshed, and an anchored "stochastic" reads the whole gradient anew, when this many times its cost
 #: was read without a move: of 1/4, 1/2, 1 and 2 the first was the fastest for "u-ascd" and "block" (14 Lasso problems).
-#: With 1 instead of 1/4, rules that draw at random read 0.75 ("a-ascd") and 0.5 ("look-ahead") of the columns
-#: (geometric means).
+#: With 1 instead of 1/4, "a-ascd" read 0.75 of the columns (geometric mean).
 LITTLE_PATIENCE, MUCH_PATIENCE = 0.25, 1.0
 #: A Gram matrix above this many bytes is an error: it is no longer "accessible without extra cost".
 LARGEST_EXACT = 2 * 2**30

@@ -135,7 +135,6 @@ SELECTIONS_BESIDE = (
     Method("cyclic", "cyclic"),
     Method("a-ASCD, every bound scanned", "a-ascd(scan=True)"),
     Method("a-ASCD, lazy", "a-ascd"),
-    Method("look-ahead", "look-ahead"),
     Method("block, reference oracle", "block", "reference", init="none"),
 )
 SCORES_BESIDE = tuple(

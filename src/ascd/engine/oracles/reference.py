@@ -53,7 +53,7 @@ class Reference(NamedTuple):
     Parameters
     ----------
     patience : refresh when this many times n reads have moved nothing; by default 1/4, or 1 with rules that draw at
-        random from a set (a-ascd, ascd, look-ahead, adaptive).  The rule "working-set" decides by itself.
+        random from a set (a-ascd, ascd).  The rule "working-set" decides by itself.
 
     Examples
     --------

@@ -11,8 +11,6 @@ ascd            uniformly from the smallest active set I with u_j² < mean_{i∈
 u-ascd          uniformly from the coordinates with the largest upper bound
 l-ascd          uniformly from the coordinates with the largest lower bound
 a-ascd          uniformly from {j : u_j ≥ max_i ℓ_i}
-look-ahead      as ascd, on a set that stays valid while the descent travels a given distance
-adaptive        from ascd's set, chances moved from coordinates that cannot be steep to those that are
 block           the best k by their upper bounds, one after the other
 working-set     sweeps over coordinates that may move; a scan of all bounds when it has been paid for
 ==============  =======================================================================================
@@ -21,7 +19,7 @@ A rule is a NamedTuple with the compiled method ``select(point, t, rng)`` that r
 ``prepare(parts, oracle, steepness)`` may return another one with its work arrays, and ``active_count(point)``
 tells the trace how many coordinates it chooses from.  The picks of a user's rule are checked (``guards``).
 
-``oblivious`` has the first three, ``ascd`` Algorithm 1, "adaptive" and "look-ahead", ``largest`` those by the largest
+``oblivious`` has the first three, ``ascd`` Algorithm 1, ``largest`` those by the largest
 bound or score and blocks, ``working_set`` the default.
 """
 
@@ -32,7 +30,7 @@ from typing import Any
 from ascd._core.checks import unknown_name
 from ascd._core.contracts import prepared
 from ascd.engine.guards import guarded_rule
-from ascd.engine.rules.ascd import ASCD, Adaptive, LookAhead
+from ascd.engine.rules.ascd import ASCD
 from ascd.engine.rules.largest import Block, HeuristicASCD, LowerASCD, Steepest, UpperASCD
 from ascd.engine.rules.oblivious import Cyclic, Importance, Uniform
 from ascd.engine.rules.working_set import WorkingSetSweeps
@@ -41,12 +39,10 @@ from ascd.protocols import Rule
 __all__ = [
     "ASCD",
     "RULES",
-    "Adaptive",
     "Block",
     "Cyclic",
     "HeuristicASCD",
     "Importance",
-    "LookAhead",
     "LowerASCD",
     "Steepest",
     "Uniform",
@@ -64,8 +60,6 @@ RULES: dict[str, Any] = {
     "u-ascd": UpperASCD,
     "l-ascd": LowerASCD,
     "a-ascd": HeuristicASCD,
-    "look-ahead": LookAhead,
-    "adaptive": Adaptive,
     "block": Block,
     "working-set": WorkingSetSweeps,
 }
