@@ -100,20 +100,6 @@ class Chart(NamedTuple):
         return {**self._asdict(), "axes": [axis._asdict() for axis in self.axes], "series": series}
 
 
-class Section(NamedTuple):
-    """Charts under a heading of a page."""
-
-    key: str
-    title: str
-    text: str
-    charts: tuple[Chart, ...]
-
-    def to_html(self) -> str:
-        text = f"<p>{as_html(self.text)}</p>" if self.text else ""
-        charts = "\n".join(map(_figure, self.charts))
-        return _section(self.key, self.title, f'{text}<div class="grid">{charts}</div>')
-
-
 def colors_of(series: Sequence[Series]) -> list[str]:
     """Return a colour for each series: its own, that of its method, or the next one that is free."""
     found = [one.color for one in series]
@@ -168,15 +154,9 @@ def _value(series: Series, key: str, place: float) -> str:
 def draw_charts(
     charts: Sequence[Chart], path: Any, axis: str = "", title: str = "", endings: Sequence[str] = ("png", "svg")
 ) -> list[Path]:
-    """Draw charts side by side with matplotlib; return the paths of the files.
+    """Draw charts side by side with matplotlib, against one axis (their first, where they lack it); return the files.
 
-    Parameters
-    ----------
-    charts : what to draw
-    path : of the files, without an ending
-    axis : key of the horizontal axis; charts without such an axis take their first
-    title : above all charts
-    endings : the files' formats
+    ``path`` has no ending: there is a file for each of ``endings``.
     """
     from matplotlib.figure import Figure
 
@@ -258,36 +238,21 @@ POWER, UNBROKEN = re.compile(r"(\de)-(\d)"), "\\1\N{NON-BREAKING HYPHEN}\\2"
 WORDY = 60
 #: Packages whose versions a results file keeps.
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib")
+#: The script of the page fills it with switches, and shows it.
+TOOLBAR = '<div id="toolbar" role="toolbar" aria-label="How the charts are drawn" hidden></div>'
 
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="color-scheme" content="light dark">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-<style>
-{style}
-</style>
-</head>
-<body>
-<header>
-<h1>{title}</h1>
-{lead}
-<nav>{links}</nav>
-</header>
-<main>
-{body}
-</main>
-<footer>{footer}</footer>
-<script type="application/json" id="charts">{data}</script>
-<script>
-{script}
-</script>
-</body>
-</html>
-"""
+
+class Section(NamedTuple):
+    """Charts under a heading of a page."""
+
+    key: str
+    title: str
+    text: str
+    charts: tuple[Chart, ...]
+
+    def content(self) -> str:
+        charts = "\n".join(map(_figure, self.charts))
+        return f'{_paragraph(self.text)}<div class="grid">{charts}</div>'
 
 
 class TableSection(NamedTuple):
@@ -300,10 +265,9 @@ class TableSection(NamedTuple):
     text: str = ""
     note: str = ""
 
-    def to_html(self) -> str:
-        text = f'<p class="result">{as_html(self.text)}</p>' if self.text else ""
-        note = f'<p class="note">{as_html(self.note)}</p>' if self.note else ""
-        return _section(self.key, self.title, f"{text}{table_html(self.head, self.rows, as_html(self.title))}{note}")
+    def content(self) -> str:
+        table = table_html(self.head, self.rows, as_html(self.title))
+        return _paragraph(self.text, "result") + table + _paragraph(self.note, "note")
 
 
 class Drawing(NamedTuple):
@@ -314,11 +278,12 @@ class Drawing(NamedTuple):
     svg: str
     text: str = ""
 
-    def to_html(self) -> str:
-        text = f"<p>{as_html(self.text)}</p>" if self.text else ""
-        return _section(
-            self.key, self.title, f'{text}<figure class="still"><div class="scroll">{self.svg}</div></figure>'
-        )
+    def content(self) -> str:
+        return f'{_paragraph(self.text)}<figure class="still"><div class="scroll">{self.svg}</div></figure>'
+
+
+def _paragraph(text: str, kind: str = "text") -> str:
+    return f'<p class="{kind}">{as_html(text)}</p>' if text else ""
 
 
 def write_page(
@@ -329,17 +294,19 @@ def write_page(
     footer: str = "",
 ) -> Path:
     """Write the page, sections in their order, with the switches above the first chart; return its path."""
-    charts = [chart for section in sections if isinstance(section, Section) for chart in section.charts]
-    first = next((number for number, section in enumerate(sections) if isinstance(section, Section)), 0)
-    body = [section.to_html() for section in sections]
-    body.insert(first, toolbar(charts))
-    page = PAGE.format(
+    charts, body = {}, []
+    for section in sections:
+        if isinstance(section, Section):
+            body += [] if charts else [TOOLBAR]
+            charts |= {chart.key: chart.plain() for chart in section.charts}
+        body.append(f'<section id="{section.key}"><h2>{as_html(section.title)}</h2>{section.content()}</section>')
+    page = _asset("page.html").format(
         title=html.escape(title),
-        lead="\n".join(f"<p>{as_html(line)}</p>" for line in lead),
+        lead="\n".join(map(_paragraph, lead)),
         links=" ".join(f'<a href="#{section.key}">{as_html(section.title)}</a>' for section in sections),
         body="\n".join(body),
         footer=html.escape(footer),
-        data=as_script({chart.key: chart.plain() for chart in charts}),
+        data=as_script(charts),
         style=_asset("page.css"),
         script=_asset("page.js"),
     )
@@ -391,10 +358,6 @@ def _asset(name: str) -> str:
     return resources.files("ascd.reproduction").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def _section(key: str, title: str, inside: str) -> str:
-    return f'<section id="{key}"><h2>{as_html(title)}</h2>{inside}</section>'
-
-
 def _figure(chart: Chart) -> str:
     title, caption = as_html(chart.title), as_html(chart.caption)
     head, rows = numbers_of(chart)
@@ -403,53 +366,6 @@ def _figure(chart: Chart) -> str:
     numbers = f'<details class="numbers" open>{about}{table_html(head, rows, title)}</details>'
     inside = f'<div class="plot"></div><div class="legend"></div><figcaption>{caption}</figcaption>{numbers}'
     return f'<figure id="chart-{chart.key}" data-chart="{chart.key}"><h3>{title}</h3>{inside}</figure>'
-
-
-# ---- the switches
-
-AXIS_NAMES = {"epochs": "epochs", "reads": "column reads", "seconds": "seconds"}
-HELP = {
-    "x": ("against", "The horizontal axis: steps in passes of n, columns read, or time."),
-    "xs": ("horizontal", "Scale of the horizontal axis; logarithmic spreads small values."),
-    "y": ("vertical", "Scale of the vertical axis; logarithmic gives every power of ten the same height."),
-    "right": ("active set", "Dotted lines, right axis: how many coordinates may still be the steepest."),
-}
-HINT = "Move over a chart to read values; press a name to hide its curve."
-
-
-def toolbar(charts: Sequence[Chart]) -> str:
-    """Return the switches that some chart reacts to, as HTML; empty if there is nothing to choose.
-
-    The script of the page makes the toolbar visible.
-    """
-    several = [chart for chart in charts if len(chart.axes) > 1]
-    groups = {}
-    if several:
-        groups["x"] = {axis.key: AXIS_NAMES.get(axis.key, axis.label) for axis in several[0].axes}
-        scales = ("log", "linear") if any(chart.far for chart in several) else ("linear", "log")
-        groups["xs"] = {scale: scale for scale in scales}
-    if any(chart.log for chart in charts):
-        groups["y"] = {"log": "log", "linear": "linear"}
-    if any(len(series.right) for chart in several for series in chart.series):
-        groups["right"] = {"on": "shown", "off": "hidden"}
-    if not groups:
-        return ""
-    inside = "".join(_group(choice, values) for choice, values in groups.items()) + f'<span class="hint">{HINT}</span>'
-    return f'<div id="toolbar" role="toolbar" aria-label="How the charts are drawn" hidden>{inside}</div>'
-
-
-def _group(choice: str, values: dict[str, str]) -> str:
-    """Return one group of buttons; its first button is pressed."""
-    title, text = HELP[choice]
-    buttons = "".join(
-        f'<button type="button" data-value="{value}" aria-pressed="{"false" if number else "true"}"'
-        f"{'' if number else ' class=on'}>{name}</button>"
-        for number, (value, name) in enumerate(values.items())
-    )
-    return (
-        f'<div class="group" data-choice="{choice}" role="group" aria-label="{title}">'
-        f"<div><b>{title}</b>{buttons}</div><small>{text}</small></div>"
-    )
 
 
 # ---- coefficients with their range

@@ -234,22 +234,58 @@
 
   function drawAll() { document.querySelectorAll("figure[data-chart]").forEach(draw); }
 
-  document.querySelectorAll("#toolbar .group").forEach((group) => group.addEventListener("click", (event) => {
-    const value = event.target.dataset.value;
-    if (!value) return;
-    choice[group.dataset.choice] = value;
-    group.querySelectorAll("button").forEach((button) => {
-      button.classList.toggle("on", button.dataset.value === value);
-      button.setAttribute("aria-pressed", String(button.dataset.value === value));
-    });
-    drawAll();
-  }));
+  const HELP = {
+    x: ["against", "The horizontal axis: steps in passes of n, columns read, or time."],
+    xs: ["horizontal", "Scale of the horizontal axis; logarithmic spreads small values."],
+    y: ["vertical", "Scale of the vertical axis; logarithmic gives every power of ten the same height."],
+    right: ["active set", "Dotted lines, right axis: how many coordinates may still be the steepest."],
+  };
+  const HINT = "Move over a chart to read values; press a name to hide its curve.";
+  const BUTTONS = { epochs: "epochs", reads: "column reads", on: "shown", off: "hidden" };
 
-  const bar = document.getElementById("toolbar");
-  if (bar) bar.hidden = false;
-  document.querySelectorAll("#toolbar .on").forEach((button) => {
-    choice[button.closest(".group").dataset.choice] = button.dataset.value;
-  });
+  function switches() {  // those that some chart reacts to, each with its values: the first is chosen
+    const all = Object.values(charts), several = all.filter((chart) => chart.axes.length > 1), found = {};
+    if (several.length) {
+      found.x = several[0].axes.map((axis) => axis.key);
+      found.xs = several.some((chart) => chart.far) ? ["log", "linear"] : ["linear", "log"];
+    }
+    if (all.some((chart) => chart.log)) found.y = ["log", "linear"];
+    if (several.some((chart) => chart.series.some((series) => series.right.length))) found.right = ["on", "off"];
+    return found;
+  }
+
+  function group(key, values) {
+    const made = document.createElement("div"), [title, text] = HELP[key];
+    made.className = "group";
+    made.dataset.choice = key;
+    made.setAttribute("role", "group");
+    made.setAttribute("aria-label", title);
+    const buttons = values.map((value) => `<button type="button" data-value="${value}">${BUTTONS[value] || value}</button>`);
+    made.innerHTML = `<div><b>${title}</b>${buttons.join("")}</div><small>${text}</small>`;
+    const choose = (value) => {
+      choice[key] = value;
+      made.querySelectorAll("button").forEach((button) => {
+        button.classList.toggle("on", button.dataset.value === value);
+        button.setAttribute("aria-pressed", String(button.dataset.value === value));
+      });
+    };
+    choose(values[0]);
+    made.addEventListener("click", (event) => {
+      if (!event.target.dataset.value) return;
+      choose(event.target.dataset.value);
+      drawAll();
+    });
+    return made;
+  }
+
+  const chosen = Object.entries(switches());
+  if (chosen.length) {
+    const bar = document.getElementById("toolbar"), hint = document.createElement("span");
+    hint.className = "hint";
+    hint.textContent = HINT;
+    bar.append(...chosen.map(([key, values]) => group(key, values)), hint);
+    bar.hidden = false;
+  }
   document.querySelectorAll("details.numbers").forEach((numbers) => { numbers.open = false; });
   let waiting = 0;
   window.addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(drawAll, 100); });
