@@ -1,15 +1,8 @@
 """Data sets: the paper's synthetic generator, text-like documents, and the problems of the reproduction.
 
-Text data of ``ascd reproduce --data`` come from a *source*:
-
-==================  ==============================================================================================
-``rcv1``            scikit-learn's ``fetch_rcv1``, training documents, labelled by LIBSVM's rule: CCAT or ECAT against
-                    GCAT or MCAT, documents of both or of neither left out (20,242 × 47,236, the paper's data)
-a path              a LIBSVM, CSV or parquet file (``ascd.io``), or one of ``scipy.sparse.save_npz`` with y added
-``generated``       ``make_text_like``: no real text, and every figure says so
-==================  ==============================================================================================
-
-As in the paper all values are set to 1.
+Text of ``ascd reproduce --data`` is ``rcv1`` (the paper's: scikit-learn's ``fetch_rcv1``, training documents, with
+LIBSVM's labels), a path (of ``ascd.io``, or of ``scipy.sparse.save_npz`` with y added), or ``generated``, which is no
+real text, as every figure says.  As in the paper all values are set to 1.
 """
 
 from __future__ import annotations
@@ -90,8 +83,7 @@ def make_text_like(n_samples: int = 20_000, n_features: int = 40_000, n_words: i
     generator = as_generator(rng)
     frequency = 1.0 / (10.0 + generator.permutation(n))
     chance = np.minimum(0.5, frequency * (words / frequency.sum()))
-    A = _ones_at_random_rows(d, generator.binomial(d, chance), generator)
-    x = np.zeros(n)
+    A, x = _ones_at_random_rows(d, generator.binomial(d, chance), generator), np.zeros(n)
     chosen = generator.choice(n, size=max(1, n // 200), replace=False, p=chance / chance.sum())
     x[chosen] = generator.standard_normal(chosen.size)
     noisy = A @ x + 0.3 * generator.standard_normal(d)
@@ -120,11 +112,8 @@ def text_source(origin: str | None, scale: str) -> TextSource:
     if origin is None or origin == "generated":
         shape = GENERATED[scale]
         origin, label = f"generated:{shape[0]}x{shape[1]}", "generated text-like data (no real text)"
-    elif origin == "rcv1":
-        label = "RCV1 (training documents, LIBSVM's labels)"
     else:
-        name = Path(origin).name
-        label = "an RCV1-v2 sample (other documents than the paper's)" if name == "rcv1_sample.npz" else name
+        label = "RCV1 (training documents, LIBSVM's labels)" if origin == "rcv1" else Path(origin).name
     return TextSource(origin, label, *load_text(origin)[0].shape)
 
 
@@ -155,7 +144,7 @@ def load_text(origin: str) -> tuple[Any, Any]:
 
 
 def _fetch_rcv1() -> tuple[Any, Any]:
-    """Return LIBSVM's binary RCV1 from scikit-learn's documents and topics."""
+    """Return LIBSVM's binary RCV1: CCAT or ECAT against GCAT or MCAT, documents of both or of neither left out."""
     from scipy.sparse import csc_array
     from sklearn.datasets import fetch_rcv1
 
@@ -175,8 +164,7 @@ def _fetch_rcv1() -> tuple[Any, Any]:
 
 def problem_of(parameters: Mapping[str, Any]) -> Problem:
     """Return the problem of a job."""
-    keys = ("data", "origin", "samples", "features", "problem", "strength")
-    return _problem(*(parameters[key] for key in keys))
+    return _problem(*map(parameters.__getitem__, ("data", "origin", "samples", "features", "problem", "strength")))
 
 
 @lru_cache(maxsize=2)

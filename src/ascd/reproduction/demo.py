@@ -7,11 +7,11 @@ rule read, and how long does it take, to come within 1e-6 of the minimum?  The m
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
+from decimal import ROUND_CEILING, Context
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,9 +25,9 @@ from ascd.plotting import suboptimality
 from ascd.problem.penalties import L1
 from ascd.problem.problem import Problem
 from ascd.reproduction.datasets import make_problem, make_synthetic
-from ascd.reproduction.measurements import search_minimum
+from ascd.reproduction.measurements import search_minimum, uninterrupted
 from ascd.reproduction.page import TRACE_AXES, Chart, Section, Series, TableSection, draw_charts, write_page
-from ascd.results import Snapshot, Solution, Status
+from ascd.results import Snapshot, Solution
 from ascd.solver import solve
 
 TITLE = "ascd: sparse linear models, with proof"
@@ -95,11 +95,7 @@ def fits(n_samples: int = 300, n_features: int = 20_000) -> list[tuple[str, ...]
 
 def rounded_up(value: float) -> str:
     """Return one digit, not below the value: a bound must not be rounded down."""
-    if not 0.0 < value < math.inf:
-        return f"{value:.0e}"
-    power = math.floor(math.log10(value))
-    digit = math.ceil(value / 10.0**power * (1.0 - 1e-9))
-    return f"{digit * 10.0**power:.0e}"
+    return f"{float(Context(prec=1, rounding=ROUND_CEILING).create_decimal(value)):.0e}"
 
 
 def wide_data(n_samples: int, n_features: int) -> tuple[Any, Any]:
@@ -140,9 +136,10 @@ def contest(epochs: int = 200, problem: Problem | None = None, show: Show = null
             limits: dict[str, Any] = {"max_iter": epochs * n, "tol": 0.0, "record": max(1, n // RECORDS), "rng": 0}
             stop = _until(goal, limits["max_iter"], report)
             run = minimize(problem, rule, oracle=oracle, steepness="gs-s", step="fixed", callback=stop, **limits)
-            runs[label] = _checked(run, goal)
+            runs[label] = uninterrupted(run, run.trace.objective[-1] <= goal)
     with show(f"{total} of {total}: {SOLVER}"):
-        solved = _checked(solve(problem, tol=0.1 * ACCURACY, callback=_until(goal)), goal)
+        solved = solve(problem, tol=0.1 * ACCURACY, callback=_until(goal))
+    uninterrupted(solved, solved.trace.objective[-1] <= goal)
     best = min(reference.objective, *(float(run.trace.objective.min()) for run in (solved, *runs.values())))
     gap = best - (reference.objective - reference.gap)
     oracles = "; ".join(f"{label}: {oracle}" for label, (_, oracle) in METHODS.items())
@@ -162,18 +159,9 @@ def _until(goal: float, steps: int = 1, report: Any = None) -> Callable[[Snapsho
     return stop
 
 
-def _checked(run: Solution, goal: float) -> Solution:
-    """Return the run; raise KeyboardInterrupt if it was interrupted before the goal."""
-    if run.status is Status.INTERRUPTED and run.trace.objective[-1] > goal:
-        raise KeyboardInterrupt
-    return run
-
-
 class RaceOutcome(NamedTuple):
-    """The runs by label (the last is ``ascd.solve``), and the minimum they are measured against.
-
-    ``best`` is the smallest objective known and within ``gap`` of the minimum; ``goal`` is the objective at which runs
-    ended.
+    """The runs by label (the last is ``ascd.solve``); the smallest objective known, within ``gap`` of the minimum; and
+    the objective at which runs ended.
     """
 
     problem: Problem
@@ -220,8 +208,7 @@ class RaceOutcome(NamedTuple):
         """Return the outcome for JSON."""
         runs = {}
         for label, run in self.runs.items():
-            found = self.arrival(label)
-            there = {"reads": found[0], "seconds": found[1]} if found else None
+            there = dict(zip(("reads", "seconds"), self.arrival(label) or (), strict=False)) or None
             numbers = {key: getattr(run, key) for key in ("objective", "gap", "reads", "seconds", "compile_seconds")}
             runs[label] = {"to_accuracy": there, **numbers}
         shared = {"best": self.best, "gap": self.gap, "accuracy": ACCURACY, "conditions": self.conditions}

@@ -54,6 +54,12 @@ class MeanCurve(NamedTuple):
         """Seconds of all steps, without the initialisation."""
         return float(self.seconds[-1] - self.seconds[0])
 
+    def series(self) -> Series:
+        """Return the curve as a chart's, with the range over the seeds."""
+        x = {axis.key: getattr(self, axis.key).tolist() for axis in TRACE_AXES}
+        low, high = (self.low.tolist(), self.high.tolist()) if self.seeds > 1 else ((), ())
+        return Series(self.label, x, self.excess.tolist(), low, high, self.active.tolist())
+
 
 class PanelCurves(NamedTuple):
     """The curves of a panel, and the minimum they are measured against."""
@@ -155,16 +161,10 @@ def _charts(results: Results, part: str) -> tuple[Chart, ...]:
     if part == "4":
         return _lower_bound_charts(results["runs"][results["index"]["4"]["SCD"][0]])
     entry, panel = panels.PANELS[part], panel_of(results, part)
-    series = tuple(_series(curve) for curve in panel.curves.values())
+    series = tuple(curve.series() for curve in panel.curves.values())
     title = f"{entry.name}  {entry.title}" if entry.name[0].isdigit() else entry.title
     label = "(F(x) − F*) / (F(x₀) − F*)"
     return (Chart(entry.name, title, caption(entry, panel), TRACE_AXES, series, label, "active set (dotted)"),)
-
-
-def _series(curve: MeanCurve) -> Series:
-    low, high = (curve.low.tolist(), curve.high.tolist()) if curve.seeds > 1 else ((), ())
-    x = {"epochs": curve.epochs.tolist(), "reads": curve.reads.tolist(), "seconds": curve.seconds.tolist()}
-    return Series(curve.label, x, curve.excess.tolist(), low, high, curve.active.tolist())
 
 
 def caption(entry: panels.Panel, panel: PanelCurves) -> str:
@@ -214,9 +214,10 @@ def _lower_bound_charts(run: dict[str, Any]) -> tuple[Chart, ...]:
         Series("bound 3 + 3α", {"t": [t[0], t[-1]]}, [found["bound"]] * 2, color="#222222", dash=True),
     )
     shares = list(zip(*found["sorted"], strict=True))
+    shades = [f"#{red:02x}{red + 40:02x}b0" for red in np.linspace(8, 186, len(shares)).astype(int)]
     components = tuple(
-        Series(f"component {rank + 1}", {"t": t}, list(values), color=_shade(rank, len(shares)), thin=True)
-        for rank, values in enumerate(shares)
+        Series(f"component {rank}", {"t": t}, list(values), color=color, thin=True)
+        for rank, (values, color) in enumerate(zip(shares, shades, strict=True), start=1)
     )
     about = text + " The n absolute gradient entries, sorted, divided by their 2-norm; dark is the largest."
     return (
@@ -224,10 +225,3 @@ def _lower_bound_charts(run: dict[str, Any]) -> tuple[Chart, ...]:
         Chart("4-components", "Sorted gradient components", about, ITERATIONS, components, "|g|/‖g‖", log=False),
         Chart("4-ratio", "How much SCD can gain over UCD", text, ITERATIONS, ratio, "τ_SCD/τ_UCD", log=False),
     )
-
-
-def _shade(rank: int, count: int) -> str:
-    """Return a colour between dark blue and light blue."""
-    share = rank / max(1, count - 1)
-    red, green, blue = (round(dark + share * (light - dark)) for dark, light in ((8, 186), (48, 214), (107, 235)))
-    return f"#{red:02x}{green:02x}{blue:02x}"

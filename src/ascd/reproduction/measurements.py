@@ -47,16 +47,10 @@ def measure(kind: str, parameters: Parameters) -> dict[str, Any]:
 def descent(parameters: Parameters) -> dict[str, Any]:
     """Run one method, recorded."""
     problem = problem_of(parameters)
-    solution = whole_run(
-        problem,
-        rule=named_part(parameters["rule"], RULES),
-        oracle=named_part(parameters["oracle"], ORACLES),
-        max_iter=parameters["epochs"] * problem.n_features,
-        tol=0.0,
-        record=parameters["record"],
-        rng=parameters["seed"],
-        **{key: parameters[key] for key in ("steepness", "step", "init")},
-    )
+    parts = {key: parameters[key] for key in ("record", "steepness", "step", "init")}
+    parts |= {"rule": named_part(parameters["rule"], RULES), "oracle": named_part(parameters["oracle"], ORACLES)}
+    steps = parameters["epochs"] * problem.n_features
+    solution = whole_run(problem, **parts, max_iter=steps, tol=0.0, rng=parameters["seed"])
     if solution.status is Status.DIVERGED:
         raise RuntimeError(f"the run diverged: {dict(parameters)}")
     columns = {name: getattr(solution.trace, name) for name in COLUMNS}
@@ -65,11 +59,15 @@ def descent(parameters: Parameters) -> dict[str, Any]:
 
 
 def whole_run(problem: Problem, **options: Any) -> Solution:
-    """Return the solution of ``minimize``, which returns what it has at Ctrl-C: half a run must not be stored."""
-    solution = minimize(problem, **options)
-    if solution.status is Status.INTERRUPTED:
+    """Return the solution of ``minimize``."""
+    return uninterrupted(minimize(problem, **options))
+
+
+def uninterrupted(run: Solution, is_done: bool = False) -> Solution:
+    """Return a run; half a one that Ctrl-C ended must not be taken for a whole one."""
+    if run.status is Status.INTERRUPTED and not is_done:
         raise KeyboardInterrupt
-    return solution
+    return run
 
 
 def minimum(parameters: Parameters) -> dict[str, Any]:
@@ -87,9 +85,7 @@ def search_minimum(problem: Problem, seconds: float) -> Solution:
         return bool(now.trace.gap[-1] <= PRECISION * abs(now.objective))
 
     found = solve(problem, tol=PRECISION, max_time=seconds, callback=is_close)
-    if found.status is Status.INTERRUPTED and found.gap > PRECISION * abs(found.objective):
-        raise KeyboardInterrupt
-    return found
+    return uninterrupted(found, found.gap <= PRECISION * abs(found.objective))
 
 
 def ratio(parameters: Parameters) -> dict[str, Any]:
@@ -123,9 +119,8 @@ def _largest_share(gradient: Array) -> Array:
 class Watched(NamedTuple):
     """ASCD that notes, at each step, what every coordinate would have gained.
 
-    A row of the table: mean score² over all coordinates (UCD), over the active set (ASCD), the largest (SCD), the share
-    of the active set with at least half the steepest score, whether the steepest is inside, and how many scores leave
-    their bounds.
+    A row of the table: mean score² over all (UCD) and over the active set (ASCD), the largest (SCD), the share of the
+    active set with at least half the steepest score, whether the steepest is inside, and how many leave their bounds.
     """
 
     table: Array
@@ -182,6 +177,7 @@ def watched(parameters: Parameters) -> dict[str, Any]:
     whole_run(problem, rule=Watched(table), oracle=oracle, max_iter=steps, rng=parameters["seed"], **options)
     counts = table[:, 2] > parameters["resolution"] ** 2 * table[0, 2]
     uniform, active, steepest, competitive, contained, outside = table[counts].T
+    unit = np.maximum(uniform, np.finfo(float).tiny)
     return {
         "steps": int(counts.sum()),
         "left_out": int((~counts).sum()),
@@ -189,8 +185,8 @@ def watched(parameters: Parameters) -> dict[str, Any]:
         "above_steepest": int((active > steepest * (1.0 + COMPARISON_ROUNDING)).sum()),
         "steepest_missing": int((contained == 0.0).sum()),
         "bounds_violated": int(outside.sum()),
-        "gain_over_uniform": float(np.mean(active / np.maximum(uniform, np.finfo(float).tiny))),
-        "steepest_over_uniform": float(np.mean(steepest / np.maximum(uniform, np.finfo(float).tiny))),
+        "gain_over_uniform": float(np.mean(active / unit)),
+        "steepest_over_uniform": float(np.mean(steepest / unit)),
         "competitive_ratio": float(competitive[competitive.size // 2 :].mean()),
     }
 
@@ -211,15 +207,16 @@ def family(parameters: Parameters) -> dict[str, Any]:
         for alpha in parameters["alphas"]:
             Q = theory.lower_bound_matrix(n, alpha)
             gradient = theory.steepest_descent_on(Q, theory.worst_start(n, alpha), 3 * n) @ Q
-            measured = {
-                "ratio": n * float(_largest_share(gradient).max()),
-                "constant": theory.cycling_constant(n, alpha),
-            }
-            bounds = {
-                "bound": n * theory.gradient_ratio_bound(n, alpha),
-                "low": theory.cycling_constant_bound(n, alpha),
-            }
-            rows.append({"n": n, "alpha": alpha, **measured, **bounds})
+            rows.append(
+                {
+                    "n": n,
+                    "alpha": alpha,
+                    "ratio": n * float(_largest_share(gradient).max()),
+                    "constant": theory.cycling_constant(n, alpha),
+                    "bound": n * theory.gradient_ratio_bound(n, alpha),
+                    "low": theory.cycling_constant_bound(n, alpha),
+                }
+            )
     return {"rows": rows}
 
 

@@ -294,7 +294,8 @@ def write_page(
     footer: str = "",
 ) -> Path:
     """Write the page, sections in their order, with the switches above the first chart; return its path."""
-    charts, body = {}, []
+    charts: dict[str, Any] = {}
+    body = []
     for section in sections:
         if isinstance(section, Section):
             body += [] if charts else [TOOLBAR]

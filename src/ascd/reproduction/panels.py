@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ascd._core.checks import unknown_name
@@ -73,11 +73,6 @@ def four(oracle: str) -> tuple[Method, ...]:
     return UCD, SCD, Method("ASCD", "ascd", oracle), Method("a-ASCD", "a-ascd", oracle)
 
 
-def precisions(*epsilons: float) -> tuple[Method, ...]:
-    """Return ASCD with simulated g² of several precisions."""
-    return tuple(Method(f"ASCD ε = {epsilon:g}", "ascd", f"simulated({epsilon:g})") for epsilon in epsilons)
-
-
 G2 = "simulated(0.01)"
 G4 = "random(printed=True)"
 RIDGE, LASSO = ("synthetic", "ridge", "1"), ("synthetic", "lasso", "max/20")
@@ -90,16 +85,19 @@ SOME_COLUMNS = Size(3000, 1000, 15, 2), Size(0, 5000, 20, 3)
 STARTS = (
     UCD,
     SCD,
-    Method("ASCD true", "ascd", G2),
-    Method("ASCD none", "ascd", G2, init="none"),
-    Method("a-ASCD true", "a-ascd", G2),
-    Method("a-ASCD none", "a-ascd", G2, init="none"),
+    *(
+        Method(f"{label} {name}", label.lower(), G2, init=init)
+        for label in ("ASCD", "a-ASCD")
+        for name, init in (("true", ""), ("none", "none"))
+    ),
 )
+#: ASCD with simulated g² of several precisions.
+PRECISIONS = tuple(Method(f"ASCD ε = {ε}", "ascd", f"simulated({ε})") for ε in ("0", "0.001", "0.01", "0.1", "1"))
 PAPER = (
     Panel("2a", "Convergence for ℓ2", *RIDGE, four(G2), *RIDGE_SIZES),
     Panel("2b", "Convergence for ℓ1", *LASSO, four(G2), *LASSO_SIZES),
     Panel("2c", "True against no initialisation for ℓ2", *RIDGE, STARTS, *RIDGE_SIZES),
-    Panel("2d", "Error variation (ASCD)", *RIDGE, precisions(0.0, 0.001, 0.01, 0.1, 1.0), *RIDGE_SIZES),
+    Panel("2d", "Error variation (ASCD)", *RIDGE, PRECISIONS, *RIDGE_SIZES),
     Panel("3a", "Convergence for ℓ2", *TEXT_RIDGE, four(G4), *EVERYTHING, init="none"),
     Panel("3b", "Convergence for ℓ1", *TEXT_LASSO, four(G4), *EVERYTHING, init="none"),
     Panel(
@@ -107,29 +105,27 @@ PAPER = (
         step="line-search",
     ),
     Panel(
-        "3d", "Error variation (ASCD)", *TEXT_LASSO, (*precisions(0.0, 0.01, 0.1, 1.0), Method("ASCD g⁴", "ascd", G4)),
-        *SOME_COLUMNS,
+        "3d", "Error variation (ASCD)", *TEXT_LASSO,
+        (PRECISIONS[0], *PRECISIONS[2:], Method("ASCD g⁴", "ascd", G4)), *SOME_COLUMNS,
     ),
 )  # fmt: skip
 
 RULES_BESIDE = (
-    Method("ASCD", "ascd", G2),
-    Method("u-ASCD", "u-ascd", G2),
-    Method("ℓ-ASCD", "l-ascd", G2),
-    Method("a-ASCD", "a-ascd", G2),
+    *(Method(label, label.lower().replace("ℓ", "l"), G2) for label in ("ASCD", "u-ASCD", "ℓ-ASCD", "a-ASCD")),
     UCD,
     SCD,
 )
 ORACLES_BESIDE = (
     UCD,
     SCD,
-    Method("g³ norm", "a-ascd", "norm"),
-    Method("g³ with cached products", "a-ascd", "cached"),
-    Method("g⁴ as printed", "a-ascd", G4),
-    Method("g⁴ safe", "a-ascd", "random"),
-    Method("reference", "a-ascd", "reference"),
-    Method("g¹ exact", "a-ascd", "exact"),
-)
+    *(
+        Method(label, "a-ascd", oracle)
+        for label, oracle in (
+            ("g³ norm", "norm"), ("g³ with cached products", "cached"), ("g⁴ as printed", G4), ("g⁴ safe", "random"),
+            ("reference", "reference"), ("g¹ exact", "exact"),
+        )
+    ),
+)  # fmt: skip
 SELECTIONS_BESIDE = (
     UCD,
     Method("cyclic", "cyclic"),
@@ -268,20 +264,9 @@ class JobPlan(NamedTuple):
     jobs: dict[str, Job]
     curves: dict[str, dict[str, list[str]]]
 
-    def add(self, part: str, curve: str, job: Job) -> None:
-        self.jobs[job.name] = job
-        self.curves.setdefault(part, {}).setdefault(curve, []).append(job.name)
-
 
 def named_part(text: str, table: Mapping[str, Any]) -> Any:
-    """Return the part that a text names, with literal arguments in parentheses.
-
-    Examples
-    --------
-    >>> from ascd.reproduction.panels import ORACLES, named_part
-    >>> named_part("random(printed=True)", ORACLES)
-    Random(printed=True)
-    """
+    """Return the part that a text names, with literal arguments in parentheses: ``random(printed=True)``."""
     name, _, arguments = text.partition("(")
     call: Any = ast.parse(f"part({arguments or ')'}", mode="eval").body
     values = [ast.literal_eval(value) for value in call.args]
@@ -312,23 +297,29 @@ def plan(figures: Iterable[str], scale: str, text: TextSource | None) -> JobPlan
     """Return all jobs of the figures at a scale ("quick" or "full")."""
     made = JobPlan({}, {})
     for part in parts_of(figures):
-        if part == "1":
-            for absence in ABSENCES:
-                made.add("1", f"T = {absence}", _ratio_job(absence, scale))
-        elif part == "4":
-            made.add("4", "SCD", Job("lower-bound", LOWER_BOUND))
-        elif part == "T":
-            _plan_theorems(made, scale)
-        else:
-            _plan_panel(made, PANELS[part], scale, text)
+        for curve, job in _jobs_of(part, scale, text):
+            made.jobs[job.name] = job
+            made.curves.setdefault(part, {}).setdefault(curve, []).append(job.name)
     return made
+
+
+def _jobs_of(part: str, scale: str, text: TextSource | None) -> Iterator[tuple[str, Job]]:
+    """Yield the jobs of a panel, or of another part of a figure, each with its curve."""
+    if part == "1":
+        yield from ((f"T = {T}", _ratio_job(T, scale)) for T in ABSENCES)
+    elif part == "4":
+        yield "SCD", Job("lower-bound", LOWER_BOUND)
+    elif part == "T":
+        yield from _theorem_jobs(scale)
+    else:
+        yield from _panel_jobs(PANELS[part], scale, text)
 
 
 def _ratio_job(absence: int, scale: str) -> Job:
     return Job("ratio", {**RATIO, "T": absence, "n_iter": RATIO_STEPS[scale]})
 
 
-def _plan_panel(made: JobPlan, panel: Panel, scale: str, text: TextSource | None) -> None:
+def _panel_jobs(panel: Panel, scale: str, text: TextSource | None) -> Iterator[tuple[str, Job]]:
     size: Size = getattr(panel, scale)
     problem = _problem_parameters(panel, size, text)
     n = problem["samples"] if panel.problem == "svm" else problem["features"]
@@ -340,8 +331,8 @@ def _plan_panel(made: JobPlan, panel: Panel, scale: str, text: TextSource | None
         run = {**problem, **parts, "rule": method.rule, "oracle": method.oracle, "epochs": size.epochs}
         run["record"] = max(1, n * size.epochs // RECORDS_A_RUN)
         for seed in range(size.seeds if is_random else 1):
-            made.add(panel.name, method.label, Job("descent", {**run, "seed": seed}, cost))
-    made.add(panel.name, "minimum", Job("minimum", {**problem, "longest": SEARCH_SECONDS[scale]}, 5.0))
+            yield method.label, Job("descent", {**run, "seed": seed}, cost)
+    yield "minimum", Job("minimum", {**problem, "longest": SEARCH_SECONDS[scale]}, 5.0)
 
 
 def _problem_parameters(panel: Panel, size: Size, text: TextSource | None) -> dict[str, Any]:
@@ -355,7 +346,7 @@ def _problem_parameters(panel: Panel, size: Size, text: TextSource | None) -> di
     return {**which, **shape, "problem": panel.problem, "strength": panel.strength}
 
 
-def _plan_theorems(made: JobPlan, scale: str) -> None:
+def _theorem_jobs(scale: str) -> Iterator[tuple[str, Job]]:
     small = WATCHED_SIZES[scale]
     problems = {}
     for name, strength in (("ridge", "1"), ("lasso", "max/20")):
@@ -363,8 +354,7 @@ def _plan_theorems(made: JobPlan, scale: str) -> None:
         problems[name] = {**_problem_parameters(panel, small, None), "epochs": small.epochs}
     for name, steepness, oracle in WATCHED:
         run = {**problems[name], "steepness": steepness, "oracle": oracle, "seed": 0, "resolution": RESOLUTION}
-        made.add("T", f"{name} {steepness} {oracle}", Job("watched", run, 4.0))
-    made.add("T", "exact", Job("exact-is-steepest", problems["ridge"], 6.0))
-    for curve, (kind, parameters) in THEOREMS.items():
-        made.add("T", curve, Job(kind, parameters))
-    made.add("T", "T = 5n", _ratio_job(5 * int(RATIO["n"]), scale))
+        yield f"{name} {steepness} {oracle}", Job("watched", run, 4.0)
+    yield "exact", Job("exact-is-steepest", problems["ridge"], 6.0)
+    yield from ((curve, Job(kind, parameters)) for curve, (kind, parameters) in THEOREMS.items())
+    yield "T = 5n", _ratio_job(5 * int(RATIO["n"]), scale)

@@ -1,23 +1,13 @@
 r"""The paper's theorems as functions: bounds and rates that a run can be compared with.
 
 * **Gain of steepest over uniform selection**: between 1 and n.  On ``q(x) = <Qx, x>/2`` with
-  ``Q = I - (1 - alpha)/n * J`` (J all ones), steepest descent from ``[x0]_i = c^(i-1)`` visits the coordinates in turn
-  and gains at most a factor ``3 + 3 alpha``; a function of s of the n coordinates gains a factor of about n/s.
-* **Rates**: ``2 L R1^2 / t`` for steepest and ``2 n L R2^2 / t`` for uniform selection; under strong convexity
-  ``(1 - mu1/L)^t`` and ``(1 - mu2/(nL))^t``.
+  ``Q = I - (1 - alpha)/n * J`` (J all ones, 0 < alpha <= 1/2), steepest descent from ``[x0]_i = c^(i-1)`` visits the
+  coordinates in turn and gains at most a factor ``3 + 3 alpha``; a function of s of the n coordinates gains about n/s.
+* **Rates**: ``2 L R1^2 / t`` for steepest and ``2 n L R2^2 / t`` for uniform selection; under strong convexity mu1
+  (mu2) in the 1-norm (2-norm) ``(1 - mu1/L)^t`` and ``(1 - mu2/(nL))^t``.  L is the largest ``Q_ii``.
 * **Approximate selection**: a coordinate outside the support stays out of the active set for T iterations on average.
   In equilibrium as many leave as return, ``(1 - a)(n - s)/T = 1 - rho = a(n - s)/(a(n - s) + cs)``, which fixes rho,
-  the share of the active set that lies in the support.
-
-======  ===========================================================================
-symbol  meaning
-======  ===========================================================================
-n, s    number of coordinates; number of coordinates the function depends on
-alpha   conditioning of the lower-bound family, 0 < alpha <= 1/2
-L       coordinate-wise smoothness: the largest ``Q_ii``
-mu1/2   strong convexity in the 1-norm and in the 2-norm
-T, c    mean iterations outside the active set; share of the support always in it
-======  ===========================================================================
+  the share of the active set that lies in the support (a share c of which is always in the set).
 
 Reference: S. U. Stich, A. Raj, M. Jaggi, "Approximate Steepest Coordinate Descent", ICML 2017, Sections 2 and 6,
 Appendices A and C.
@@ -26,6 +16,7 @@ Appendices A and C.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,8 +25,6 @@ from ascd._core.checks import Array, as_count, as_finite_vector, as_generator, a
 
 #: Coordinates up to which all 2^(n-1) sign vectors are tried; each one more doubles the time, milliseconds at 16.
 _MAX_SIGNS = 16
-#: Iterations are counted in 64 bits; an absence drawn with the mean T may be 40 times as long.
-_LONGEST = 1e17
 
 
 # ---- the lower-bound family
@@ -73,19 +62,20 @@ def cycling_constant(n: int, alpha: float = 0.01) -> float:
     """The c in (0, 1) with ``c^(n-1) = (1 - alpha)/n * sum_{i<n} c^i``.
 
     With ``c = exp(-u)`` and ``sinh(z)/z = exp(h(z))`` the equation reads ``(n - 1) u / 2 = -log(1 - alpha) + h(u/2) -
-    h(nu/2)``.  As nu stays below 2.1, fixed-point iteration for u at least halves the error in every pass.  A root
-    search for c was rejected: near c = 1 the sign of the equation is rounding noise.
+    h(nu/2)``.  As nu stays below 2.1, fixed-point iteration for u at least halves the error in every pass.
 
     Examples
     --------
     >>> round(cycling_constant(20, alpha=0.01), 6)
     0.998945
     """
-    n, target = as_count(n, "n", 3), -math.log1p(-_alpha(alpha))
-    u = 0.0
+
+    def h(z: float) -> float:
+        return math.log(math.sinh(z) / z) if z > 0 else 0.0
+
+    n, target, u = as_count(n, "n", 3), -math.log1p(-_alpha(alpha)), 0.0
     for _ in range(64):  # 2^-64 is below one rounding error
-        h = _log_sinhc(u / 2) - _log_sinhc(n * u / 2)
-        u = 2 / (n - 1) * (target + h)
+        u = 2 / (n - 1) * (target + h(u / 2) - h(n * u / 2))
     return math.exp(-u)
 
 
@@ -132,11 +122,9 @@ def as_least_squares(Q: ArrayLike) -> Array:
            [0., 0.]])
     """
     matrix = _semidefinite(Q)
-    # Only on the support: columns of norm 1e-17, left by rounding, would be divided by in a solver.
-    used = np.flatnonzero(np.diag(matrix) > 0)
+    used = np.flatnonzero(np.diag(matrix) > 0)  # other columns are exactly 0: rounding would leave norms of 1e-17
     values, vectors = np.linalg.eigh(matrix[np.ix_(used, used)])
-    factor = np.zeros_like(matrix)
-    root = (vectors * np.sqrt(values.clip(min=0))) @ vectors.T
+    root, factor = (vectors * np.sqrt(values.clip(min=0))) @ vectors.T, np.zeros_like(matrix)
     factor[np.ix_(used, used)] = (root + root.T) / 2
     return factor
 
@@ -144,8 +132,8 @@ def as_least_squares(Q: ArrayLike) -> Array:
 def steepest_descent_on(Q: ArrayLike, x0: ArrayLike, n_iter: int) -> Array:
     """Iterates ``x_0, ..., x_{n_iter}`` of steepest descent with exact line search.
 
-    Rows of the result are iterates of ``x_i -= (Qx)_i / Q_ii``, ``i = argmax |Qx|`` (the first one among equals).  The
-    gradient is recomputed in every step: updates would keep rounding errors of the size it had at the start.
+    An iteration is ``x_i -= (Qx)_i / Q_ii``, ``i = argmax |Qx|`` (the first one among equals).  The gradient is
+    recomputed in every step: updates would keep rounding errors of the size it had at the start.
 
     Examples
     --------
@@ -156,13 +144,12 @@ def steepest_descent_on(Q: ArrayLike, x0: ArrayLike, n_iter: int) -> Array:
     """
     matrix = _semidefinite(Q)
     iterates = np.tile(as_finite_vector(x0, "x0", len(matrix)), (as_count(n_iter, "n_iter", 0) + 1, 1))
-    diagonal = np.diag(matrix)
-    for t in range(n_iter):
-        gradient = matrix @ iterates[t]
+    for x, new in pairwise(iterates):
+        gradient = matrix @ x
         i = int(np.argmax(np.abs(gradient)))
-        iterates[t + 1] = iterates[t]
+        new[:] = x
         if gradient[i] != 0:  # at a minimum Q_ii may be 0 as well
-            iterates[t + 1, i] -= gradient[i] / diagonal[i]
+            new[i] -= gradient[i] / matrix[i, i]
     return iterates
 
 
@@ -237,7 +224,6 @@ def strong_rate_steepest(mu1: float, L: float, gap: float, t: ArrayLike) -> floa
     >>> strong_rate_steepest(mu1=0.5, L=1.0, gap=8.0, t=[0, 1, 3])
     array([8., 4., 1.])
     """
-    # |e_i|_1 = 1, so mu1 <= Q_ii <= L.
     shrink = 1 - as_number(mu1, "mu1", low=0, high=_positive(L, "L")) / L
     return as_number(gap, "gap", low=0) * shrink ** _iterations(t, 0)
 
@@ -283,8 +269,7 @@ def one_norm_strong_convexity(Q: ArrayLike) -> float:
 def competitive_ratio_limit(n: int, s: int, T: float, c: float = 1.0) -> float:
     """``2cs / (cs + n - s - T + sqrt(theta))``, the equilibrium of the active set.
 
-    The size of the active set is treated as constant; as rho is convex in that size, the true mean of rho lies above
-    the limit, usually by under 0.01.
+    The mean of rho lies above the limit, usually by under 0.01: the active set's size is treated as constant.
 
     Examples
     --------
@@ -317,26 +302,10 @@ def simulate_competitive_ratio(
 ) -> Array:
     """Simulate ``rho_t``, the share of the active set in the support, from ``I_0 = [s]``.
 
-    Every iteration picks uniformly from the active set.  A picked coordinate outside the support leaves and returns
-    after a geometric time, T iterations on average.  At the start all n - s coordinates are outside, with remaining
-    times drawn from the equilibrium, so that they do not all return at once.
-
-    Parameters
-    ----------
-    n, s : int
-        Coordinates in all, and in the support.
-    T : float
-        Mean number of iterations outside, from 1 to 1e17.
-    n_iter : int
-        Number of iterations.
-    c : float
-        The active set always contains c * s coordinates of the support (a weight, not necessarily an integer).
-    rng : Generator, int or None
-        Source of randomness, or a seed for it.
-
-    Returns
-    -------
-    ndarray of shape (n_iter,)
+    Every iteration picks uniformly from the active set, which always contains c * s coordinates of the support.  A
+    picked coordinate outside the support leaves and returns after a geometric time, T iterations on average (from 1 to
+    1e17).  At the start all n - s are outside, with remaining times drawn from the equilibrium.  Returned are all
+    ``n_iter`` shares.
 
     Examples
     --------
@@ -344,7 +313,7 @@ def simulate_competitive_ratio(
     >>> float(rho[0]), round(float(rho[500:].mean()), 2), round(competitive_ratio_limit(100, 10, 50), 2)
     (1.0, 0.17, 0.17)
     """
-    inside, chance = _check_support(n, s, c), 1 / as_number(T, "T", low=1, high=_LONGEST)
+    inside, chance = _check_support(n, s, c), 1 / as_number(T, "T", low=1, high=1e17)  # an absence may be 40 T
     generator = as_generator(rng)
     back_at = generator.geometric(chance, n - s)
     ratio = np.empty(as_count(n_iter, "n_iter", 0))
@@ -389,11 +358,6 @@ def _iterations(t: ArrayLike, low: int) -> Array:
     if not (counts >= low).all():
         raise ValueError(f"t must be at least {low}; got {t!r}")
     return counts
-
-
-def _log_sinhc(z: float) -> float:
-    """``log(sinh(z) / z)``, continued by 0."""
-    return math.log(math.sinh(z) / z) if z > 0 else 0.0
 
 
 def _alpha(alpha: float) -> float:
