@@ -17,9 +17,9 @@ from ascd.engine.steps import STEPS
 
 STORAGES = ("dense", "sparse")
 STARTS = ("gradient", "none", "given")
-#: The paper's rules and oracles, and our blind and cached ones: those that the reference can follow.
+#: The paper's rules and oracles, and our cached one: those that the reference can follow.
 RULE_NAMES = ("cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd", "l-ascd", "a-ascd")
-ORACLE_NAMES = ("exact", "sketch", "simulated", "norm", "random", "cached", "blind")
+ORACLE_NAMES = ("exact", "sketch", "simulated", "norm", "random", "cached")
 
 
 class Combination(NamedTuple):
@@ -97,13 +97,8 @@ def pairwise_runs():
         yield Combination(**row), case, start
 
 
-def blind_columns(n):
-    return sorted({0, n // 2})
-
-
-def library_oracle(name, n):
-    special = {"blind": ascd.Blind(blind_columns(n), "random"), "simulated": ascd.Simulated(0.3)}
-    return special.get(name, name)
+def library_oracle(name):
+    return ascd.Simulated(0.3) if name == "simulated" else name
 
 
 def reference_oracle(name, n, prepared):
@@ -116,7 +111,6 @@ def reference_oracle(name, n, prepared):
         "norm": ref.oracle_norm,
         "random": ref.oracle_random,
         "cached": lambda: reference_cache(ref.oracle_norm(), capacity=n),
-        "blind": lambda: ref.oracle_blind(ref.oracle_random(), blind_columns(n)),
     }[name]()
 
 
@@ -157,7 +151,7 @@ def assemble_combination(combination, case, start, seed=0):
     return assemble(
         case.library(combination.storage),
         library_rule(combination.rule),
-        library_oracle(combination.oracle, case.n),
+        library_oracle(combination.oracle),
         combination.steepness,
         combination.step,
         start_of(case, start),

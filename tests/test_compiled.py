@@ -38,7 +38,7 @@ BOX = "squared, wide, half-infinite box"
 ROWS = [
     ("cyclic", "simulated", "gsl-s", "line-search", "none", HINGE, "sparse"),
     ("uniform", "exact", "gsl", "coordinate", "none", HUBER, "dense"),
-    ("importance", "blind", "gsl-r", "local", "none", LOGISTIC, "sparse"),
+    ("importance", "random", "gsl-r", "local", "none", LOGISTIC, "sparse"),
     ("steepest", "norm", "gs-r", "fixed", "gradient", SQUARED_L1, "dense"),
     ("ascd", "cached", "gs-s", "coordinate", "gradient", HUBER_L1, "dense"),
     ("u-ascd", "norm", "gsl-q", "fixed", "none", HUBER, "sparse"),
@@ -55,7 +55,7 @@ def assembled(row, storage, seed=3):
     case = CASES[name]
     with debugging(True):
         problem = case.library(storage)
-        return assemble(problem, rule, library_oracle(oracle, case.n), steepness, step, init, case.x0, seed)
+        return assemble(problem, rule, library_oracle(oracle), steepness, step, init, case.x0, seed)
 
 
 def assert_same(found, expected):
@@ -124,8 +124,7 @@ def test_no_field_of_the_parts_hides_a_compiled_method():
 
 
 def test_the_rows_cover_all_parts():
-    oracles = set(ORACLE_NAMES) - {"random"}  # the one that "blind" holds
-    for position, names in enumerate((RULE_NAMES, oracles, STEEPNESS, STEPS)):
+    for position, names in enumerate((RULE_NAMES, ORACLE_NAMES, STEEPNESS, STEPS)):
         counts = [sum(row[position] == name for row in ROWS) for name in names]
         assert min(counts) >= 1
     assert {CASES[row[-2]].loss for row in ROWS} == {"squared", "logistic", "huber", "squared_hinge"}

@@ -8,8 +8,8 @@ import numpy as np
 
 from ascd.engine.descent import descend
 from ascd.engine.minimize import _start
-from ascd.engine.oracles import as_oracle, oracle_part
-from ascd.engine.rules import as_rule, rule_part
+from ascd.engine.oracles import as_oracle
+from ascd.engine.rules import as_rule
 from ascd.engine.steps import as_step
 
 
@@ -17,7 +17,7 @@ def stepper(problem, rule, oracle="norm", steepness="gs-s", step="coordinate", i
     """A function that performs the next ``count`` iterations of a prepared run and returns the seconds each took."""
     rng = np.random.default_rng(0)
     point, unread = _start(problem, steepness, init, None)
-    compiled_oracle = as_oracle(oracle_part(oracle, rule_part(rule)), problem.parts, rng)
+    compiled_oracle = as_oracle(oracle, problem.parts, rng)
     if hasattr(compiled_oracle, "tightening"):
         point = point._replace(intervals=point.intervals._replace(extra=compiled_oracle.tightening()))
     compiled_rule = as_rule(rule, problem.parts, compiled_oracle, point.intervals.steepness)

@@ -21,7 +21,7 @@ TYPE_CHECKING = False  #: as in ``typing``, which takes longer to import than al
 if TYPE_CHECKING:
     from ascd._core.jit import at, helper
     from ascd.engine.minimize import minimize
-    from ascd.engine.oracles import Blind, Cached, Exact, Norm, Random, Reference, Simulated, Sketch, Stochastic
+    from ascd.engine.oracles import Cached, Exact, Norm, Random, Reference, Simulated, Sketch, Stochastic
     from ascd.engine.rules import (
         ASCD,
         Block,
@@ -52,7 +52,7 @@ __version__ = "0.2.0"
 
 # ruff: noqa: F405  names of estimators
 __all__ = [
-    "ASCD", "L1", "L1L2", "L2", "L21", "NNLS", "Blind", "Block", "BoundedL1L2", "Box", "Cached",
+    "ASCD", "L1", "L1L2", "L2", "L21", "NNLS", "Block", "BoundedL1L2", "Box", "Cached",
     "Certificate", "Cyclic", "DualSVM", "ElasticNet", "ElasticNetCV", "Exact", "GroupL2", "GroupLasso",
     "GroupLassoCV", "HeuristicASCD", "Huber", "HuberRegressor", "HuberRegressorCV", "Importance", "Lasso",
     "LassoCV", "LinearSVC", "LinearSVCCV", "Logistic", "LogisticRegression", "LogisticRegressionCV",
@@ -69,7 +69,7 @@ _FILES = {
     "ascd._core.jit": "at helper",
     "ascd.matrix.table": "Table",
     "ascd.engine.minimize": "minimize",
-    "ascd.engine.oracles": "Blind Cached Exact Norm Random Reference Simulated Sketch Stochastic",
+    "ascd.engine.oracles": "Cached Exact Norm Random Reference Simulated Sketch Stochastic",
     "ascd.engine.rules": "ASCD Block Cyclic HeuristicASCD "
     "Importance LowerASCD Steepest Uniform UpperASCD WorkingSetSweeps",
     "ascd.estimators": " ".join(estimators._HOMES),

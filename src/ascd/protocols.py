@@ -130,9 +130,7 @@ class Oracle(Protocol):
 
 
 class OracleOptions(Protocol):
-    """``suited_to`` returns the oracle with open parameters set for a rule.
-
-    ``is_safe`` says whether its intervals always hold (true by default); ``confidence`` is the probability that all
+    """``is_safe`` says whether its intervals always hold (true by default); ``confidence`` is the probability that all
     intervals of a run hold together, where they are likely rather than certain (1 by default, 0 for an oracle that is
     not safe); ``is_random`` says whether the seed matters to it (false by default); ``keeps_estimates`` that it leaves
     the estimates of other coordinates alone and inflates all radii by one number, which allows selection without
@@ -140,7 +138,6 @@ class OracleOptions(Protocol):
     is compiled: it replaces the read of the whole gradient before the first step of a run with ``init="gradient"``.
     """
 
-    def suited_to(self, rule: Any) -> Any: ...
     def prepare(self, parts: Any, rng: Any) -> Any: ...
     def is_safe(self) -> bool: ...
     def confidence(self) -> float: ...
@@ -171,16 +168,12 @@ class CountingRule(Rule, Protocol):
 class RuleOptions(Protocol):
     """``is_blind`` says that the rule never uses bounds, so that oracle and steepness do not matter (false by default).
 
-    ``is_random`` says whether the seed matters to it (true by default); ``is_patient`` that it draws at random from a
-    set, so that a read that moves nothing says little about the bounds and "reference" waits longer for a refresh;
-    ``manages_reference`` that it measures and refreshes the reference by itself (both false by default).
+    ``is_random`` says whether the seed matters to it (true by default).
     """
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any: ...
     def is_blind(self) -> bool: ...
     def is_random(self) -> bool: ...
-    def is_patient(self) -> bool: ...
-    def manages_reference(self) -> bool: ...
 
 
 class Step(Protocol):

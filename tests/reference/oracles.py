@@ -47,18 +47,6 @@ def oracle_random(printed=False):
     return row
 
 
-def oracle_blind(inner, columns):
-    """As inner, but knows nothing (e = inf) about the given columns."""
-
-    def row(problem, i, rng):
-        p, e = inner(problem, i, rng)
-        e = np.array(e, dtype=float)
-        e[list(columns)] = np.inf
-        return p, e
-
-    return row
-
-
 def gradient_oracle(problem, oracle, i, rng):
     """(g_i., delta_i.) from (p, e): with a Hessian diag(s h), 0 <= h <= M,
 

@@ -1,4 +1,4 @@
-"""Validation of what users' own parts return: the run ends with an error that names the part.
+"""Parts by their names, and validation of what users' own return: the run ends with an error that names the part.
 
 Compiled code does not check an index.  So a user's rule or step is wrapped in one that checks its answer; the wrapper
 stores what was wrong in ``fault`` and raises, and ``raise_complaint`` makes the sentence, which kernels could not.
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array
-from ascd._core.contracts import users_part
+from ascd._core.checks import Array, unknown_name
+from ascd._core.contracts import prepared, users_part
 from ascd.engine.descent import active_count
 from ascd.engine.intervals import STEP_LENGTH
 from ascd.engine.tuning import OUTSIDE_ROUNDING
@@ -23,7 +23,7 @@ class CheckedRule(NamedTuple):
     """A rule whose picks must be coordinates."""
 
     rule: Any
-    fault: Array  # [is there one (2 for None), the pick, step, number of coordinates]
+    fault: Array  # [is there one (2 for None), the pick, step, number of coordinates, unused]
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         i = self.rule.select(point, t, rng)
@@ -39,7 +39,7 @@ class CheckedRule(NamedTuple):
         return active_count(self.rule, point)
 
     def complaint(self) -> str:
-        kind, pick, t, n = self.fault
+        kind, pick, t, n = self.fault[:4]
         shown, name = "None" if kind == 2.0 else f"{pick:g}", type(users_part(self)).__name__
         return f"rule {name}: select returned {shown} in step {t:.0f}; it must return one of 0 .. {n - 1:.0f}"
 
@@ -68,14 +68,18 @@ class CheckedStep(NamedTuple):
         )
 
 
-def guarded_rule(rule: Any) -> Any:
-    """Return the rule, checked unless it is ours."""
-    return CheckedRule(rule, np.zeros(4)) if users_part(rule) is not None else rule
+#: What wraps a user's part.
+GUARDS: dict[str, Any] = {"rule": CheckedRule, "step": CheckedStep}
 
 
-def guarded_step(step: Any) -> Any:
-    """Return the step, checked unless it is ours."""
-    return CheckedStep(step, np.zeros(5)) if users_part(step) is not None else step
+def as_part(part: Any, table: dict[str, Any], role: str, contract: type, *arguments: Any) -> Any:
+    """Return the compiled part for a name of the table or a part, ours or the user's own, whose answers are checked."""
+    if isinstance(part, str):
+        if part not in table:
+            raise unknown_name(part, role, table)
+        part = table[part]()
+    part = prepared(part, contract, role, *arguments)
+    return GUARDS[role](part, np.zeros(5)) if role in GUARDS and users_part(part) is not None else part
 
 
 def raise_complaint(error: Exception, *parts: Any) -> None:

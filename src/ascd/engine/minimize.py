@@ -25,8 +25,8 @@ from ascd._core.timing import Stopwatch
 from ascd.engine.descent import DescentPoint, count_violations, descend, objective_at, steepest_score
 from ascd.engine.guards import check_intervals, raise_complaint
 from ascd.engine.intervals import EPSILON, start_intervals
-from ascd.engine.oracles import as_oracle, oracle_part
-from ascd.engine.rules import WorkingSetSweeps, as_rule, rule_part
+from ascd.engine.oracles import as_oracle
+from ascd.engine.rules import WorkingSetSweeps, as_rule
 from ascd.engine.steepness import as_steepness
 from ascd.engine.steps import as_step
 from ascd.engine.tuning import (
@@ -171,28 +171,22 @@ def assemble(
     rng: Any = None,
 ) -> Assembly:
     """Return the parts of a run, checked and prepared for the problem; arguments as those of ``minimize``."""
-    rule, oracle, step = chosen_parts(rule, oracle, step)
-    chosen = {"rule": rule, "oracle": oracle, "steepness": steepness, "step": step}
-    names = {role: part if isinstance(part, str) else type(part).__name__ for role, part in chosen.items()}
-    generator, parts = as_generator(rng), problem.parts
-    point, unread = _start(problem, steepness, init, x0)
-    oracle = as_oracle(oracle_part(oracle, rule_part(rule)), parts, generator)
-    step = as_step(step, parts)
-    if hasattr(oracle, "tightening"):
-        point = point._replace(intervals=point.intervals._replace(extra=oracle.tightening()))
-    rule = as_rule(rule, parts, oracle, point.intervals.steepness)
-    return Assembly(point, rule, oracle, step, generator, unread, names)
-
-
-def chosen_parts(rule: Any, oracle: Any, step: Any) -> tuple[Any, Any, Any]:
-    """Return rule, oracle and step with the defaults in place of None."""
     rule = DEFAULT_RULE if rule is None else rule
     is_default = isinstance(rule, WorkingSetSweeps) or (isinstance(rule, str) and rule == DEFAULT_RULE)
     if oracle is None:
         oracle = DEFAULT_ORACLE if is_default else "norm"
     if step is None:
         step = DEFAULT_STEP if is_default else "coordinate"
-    return rule, oracle, step
+    chosen = {"rule": rule, "oracle": oracle, "steepness": steepness, "step": step}
+    names = {role: part if isinstance(part, str) else type(part).__name__ for role, part in chosen.items()}
+    generator, parts = as_generator(rng), problem.parts
+    point, unread = _start(problem, steepness, init, x0)
+    oracle = as_oracle(oracle, parts, generator)
+    step = as_step(step, parts)
+    if hasattr(oracle, "tightening"):
+        point = point._replace(intervals=point.intervals._replace(extra=oracle.tightening()))
+    rule = as_rule(rule, parts, oracle, point.intervals.steepness)
+    return Assembly(point, rule, oracle, step, generator, unread, names)
 
 
 def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[DescentPoint, bool]:

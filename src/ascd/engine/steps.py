@@ -12,10 +12,9 @@ import math
 from functools import partial
 from typing import Any, NamedTuple
 
-from ascd._core.checks import Array, unknown_name
-from ascd._core.contracts import prepared
+from ascd._core.checks import Array
 from ascd._core.jit import at, helper
-from ascd.engine.guards import guarded_step
+from ascd.engine.guards import as_part
 from ascd.engine.tuning import LARGEST_GROWTH, LEAST_CURVATURE, MOST_BISECTIONS, ROUNDING_SHARE, SMALL_GROWTH
 from ascd.matrix.columns import along
 from ascd.problem.losses import curvature_from
@@ -164,8 +163,4 @@ STEPS: dict[str, Any] = {
 
 def as_step(step: Any, parts: Parts) -> Any:
     """Return the compiled step for a name, or the user's own after a check of its method."""
-    if isinstance(step, str):
-        if step not in STEPS:
-            raise unknown_name(step, "step", STEPS)
-        step = STEPS[step]()
-    return guarded_step(prepared(step, Step, "step", parts))
+    return as_part(step, STEPS, "step", Step, parts)

@@ -74,8 +74,7 @@ DRAW_COST, HORIZON_GROWTH = 8, 4.0
 # ---- oracles
 #: "reference" is refreshed, and an anchored "stochastic" reads the whole gradient anew, when this many times its cost
 #: was read without a move: of 1/4, 1/2, 1 and 2 the first was the fastest for "u-ascd" and "block" (14 Lasso problems).
-#: With 1 instead of 1/4, "a-ascd" read 0.75 of the columns (geometric mean).
-LITTLE_PATIENCE, MUCH_PATIENCE = 0.25, 1.0
+LITTLE_PATIENCE = 0.25
 #: A Gram matrix above this many bytes is an error: it is no longer "accessible without extra cost".
 LARGEST_EXACT = 2 * 2**30
 #: "sketch", "stochastic": the least probability of failure and the least relative error; what is divided by shares of

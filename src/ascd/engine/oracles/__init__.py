@@ -22,16 +22,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ascd._core.checks import unknown_name
-from ascd._core.contracts import prepared
-from ascd.engine.oracles.products import Blind, Cached, Exact, Norm, Random, Simulated, Sketch
+from ascd.engine.guards import as_part
+from ascd.engine.oracles.products import Cached, Exact, Norm, Random, Simulated, Sketch
 from ascd.engine.oracles.reference import Reference
 from ascd.engine.oracles.stochastic import Stochastic
 from ascd.protocols import Oracle
 
 __all__ = [
     "ORACLES",
-    "Blind",
     "Cached",
     "Exact",
     "Norm",
@@ -41,7 +39,6 @@ __all__ = [
     "Sketch",
     "Stochastic",
     "as_oracle",
-    "oracle_part",
 ]
 
 ORACLES: dict[str, Any] = {
@@ -56,16 +53,6 @@ ORACLES: dict[str, Any] = {
 }
 
 
-def oracle_part(oracle: Any, rule: Any = None) -> Any:
-    """Return the oracle of a name with its default options, or the part itself, completed for the rule."""
-    if isinstance(oracle, str):
-        if oracle not in ORACLES:
-            raise unknown_name(oracle, "oracle", ORACLES)
-        oracle = ORACLES[oracle]()
-    is_open = hasattr(oracle, "suited_to") and not isinstance(oracle, type)
-    return oracle.suited_to(rule) if is_open else oracle
-
-
 def as_oracle(oracle: Any, parts: Any, rng: Any) -> Any:
     """Return the compiled oracle for a name or a part, ours or the user's own."""
-    return prepared(oracle_part(oracle), Oracle, "oracle", parts, rng)
+    return as_part(oracle, ORACLES, "oracle", Oracle, parts, rng)

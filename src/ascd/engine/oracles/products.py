@@ -16,7 +16,6 @@ After a step by γ the estimates move by γ·g_ij and the radii grow by |γ|·δ
 * ``Random`` (g⁴): p uniform in ±‖a_i‖‖a_j‖.  It can be off by ‖a_i‖‖a_j‖ + |p|, not by ‖a_i‖‖a_j‖ as printed (erratum
   E4); ``printed=True`` uses the paper's radius to reproduce its figures, and such runs count violated bounds.
 * ``Cached``: exact products for the columns that move often, another oracle for the rest, as the paper proposes.
-* ``Blind``: δ = ∞ for some coordinates, which the algorithm allows: they stay in the active set until visited.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array, as_count, as_flag, as_number, unknown_name
+from ascd._core.checks import Array, as_count, as_flag, as_number
 from ascd._core.contracts import confidence_of, likely
 from ascd._core.jit import at, helper, wide
 from ascd.engine.tuning import LARGEST_EXACT, LEAST_EPSILON, LEAST_FAILURE
@@ -63,32 +62,44 @@ class Norm(NamedTuple):
         point.intervals.inflate(abs(change) * problem.norm[i] * (problem.gain + problem.slack))
 
 
+@helper
+def add_products(point: Any, i: int, change: float, products: Array, error: float) -> None:
+    """Move the estimates by products of column i known up to ``error``·‖a_i‖‖a_j‖, and inflate the radii."""
+    step = change * point.problem.gain
+    for j in range(products.size):
+        point.intervals.estimate[j] += step * products[j]
+    inflate_after(point, i, change, error)
+
+
+@helper
+def fill_products(point: Any, i: int, work: Array, products: Array) -> None:
+    """Compute the products of column i with all columns (one pass over the data, counted); ``work`` stays zero."""
+    problem = point.problem
+    scatter(problem.matrix, i, problem.sample.weight, work)
+    for j in range(products.size):
+        products[j] = dot(problem.matrix, j, work)
+    clear(problem.matrix, i, work)
+    point.reads[0] += products.size
+
+
 class Exact(NamedTuple):
     """Exact products; for the squared loss every interval then stays a point.
 
-    Parameters
-    ----------
-    method : {"auto", "gram", "rows"}
-        "gram" computes AᵀA beforehand (n² numbers); "rows" goes through the rows of sparse data at each step and
-        keeps a row-wise copy.  "auto" takes "rows" for sparse data and "gram" for dense.
+    Dense data take AᵀA, n² numbers computed beforehand; sparse data are copied by rows, and every step goes through
+    the rows of its column.
 
     Examples
     --------
     >>> import numpy as np, ascd
     >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
-    >>> ascd.minimize(problem, rule="ascd", oracle=ascd.Exact("gram"), steepness="gs-s").objective
+    >>> ascd.minimize(problem, rule="ascd", oracle=ascd.Exact(), steepness="gs-s").objective
     4.5
     """
 
-    method: str = "auto"
+    unit: float = 1.0
 
     def prepare(self, parts: Any, rng: Any) -> Any:
-        if self.method not in ("auto", "gram", "rows"):
-            raise unknown_name(self.method, "Exact method", ("auto", "gram", "rows"))
-        sparse = isinstance(parts.matrix, CSC)
-        if self.method == "rows" and not sparse:
-            raise ValueError("Exact method 'rows' needs a sparse A; use 'gram' for dense data")
-        if sparse and self.method != "gram":
+        if isinstance(parts.matrix, CSC):
             return RowProducts(*as_rows(parts.matrix, parts.sample.target.size))
         if 8 * parts.norm.size**2 > LARGEST_EXACT:
             raise ValueError(
@@ -104,11 +115,7 @@ class GramProducts(NamedTuple):
     products: Array
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
-        problem, intervals = point.problem, point.intervals
-        step = change * problem.gain
-        for j in range(problem.norm.size):
-            intervals.estimate[j] += step * self.products[j, i]
-        inflate_after(point, i, change, 0.0)
+        add_products(point, i, change, self.products[:, i], 0.0)
 
 
 class RowProducts(NamedTuple):
@@ -232,25 +239,22 @@ class Simulated(NamedTuple):
 
     def prepare(self, parts: Any, rng: Any) -> Blurred:
         epsilon = as_number(self.epsilon, "Simulated epsilon", low=0.0, high=1e300)
-        return Blurred(epsilon, np.zeros(parts.sample.target.size))
+        return Blurred(epsilon, np.empty(parts.norm.size), np.zeros(parts.sample.target.size))
 
 
 class Blurred(NamedTuple):
-    """The error's size, and room for one scattered column."""
+    """The error's size, and room for products and one scattered column."""
 
     epsilon: float
+    products: Array
     work: Array
 
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
-        problem, intervals = point.problem, point.intervals
-        scatter(problem.matrix, i, problem.sample.weight, self.work)
-        step, blur = change * problem.gain, self.epsilon * problem.norm[i]
-        for j in range(problem.norm.size):
-            error = blur * problem.norm[j] * (2.0 * rng.random() - 1.0)
-            intervals.estimate[j] += step * (dot(problem.matrix, j, self.work) + error)
-        clear(problem.matrix, i, self.work)
-        point.reads[0] += problem.norm.size
-        inflate_after(point, i, change, self.epsilon)
+        norm = point.problem.norm
+        fill_products(point, i, self.work, self.products)
+        for j in range(norm.size):
+            self.products[j] += self.epsilon * norm[i] * norm[j] * (2.0 * rng.random() - 1.0)
+        add_products(point, i, change, self.products, self.epsilon)
 
 
 class Random(NamedTuple):
@@ -346,65 +350,15 @@ class RowCache(NamedTuple):
         if self.slot[i] < 0:
             self.fallback.update(point, i, change, rng)
             return
-        problem, intervals, slot = point.problem, point.intervals, self.slot[i]
-        self.used[slot] = int(point.reads[0])
-        step = change * problem.gain
-        for j in range(problem.norm.size):
-            intervals.estimate[j] += step * self.products[j, slot]
-        inflate_after(point, i, change, 0.0)
+        self.used[self.slot[i]] = int(point.reads[0])
+        add_products(point, i, change, self.products[:, self.slot[i]], 0.0)
 
     @helper
     def fill(self, point: Any, i: int) -> None:
-        """Compute the products of column i into the least recently used slot (one pass over the data, counted)."""
+        """Compute the products of column i into the least recently used slot."""
         slot = np.argmin(self.used)
         if self.owner[slot] >= 0:
             self.slot[self.owner[slot]] = -1
             self.moves[self.owner[slot]] = 0
         self.owner[slot], self.slot[i] = i, slot
-        problem = point.problem
-        scatter(problem.matrix, i, problem.sample.weight, self.work)
-        for j in range(problem.norm.size):
-            self.products[j, slot] = dot(problem.matrix, j, self.work)
-        clear(problem.matrix, i, self.work)
-        point.reads[0] += problem.norm.size
-
-
-class Blind(NamedTuple):
-    """Any oracle, with δ_ij = ∞ for the coordinates j in ``columns``.
-
-    Examples
-    --------
-    >>> import numpy as np, ascd
-    >>> problem = ascd.Problem(np.eye(3), [3.0, 1.0, -2.0], penalty=ascd.L1(1.0))
-    >>> round(ascd.minimize(problem, oracle=ascd.Blind([0, 2], "norm"), rng=0).objective, 6)
-    4.5
-    """
-
-    columns: Any
-    inner: Any = "norm"
-
-    def prepare(self, parts: Any, rng: Any) -> Blinded:
-        from ascd.engine.oracles import as_oracle
-
-        columns = np.asarray(self.columns)
-        n = parts.norm.size
-        if columns.ndim != 1 or columns.dtype.kind not in "iu":
-            raise TypeError(f"Blind columns must be a list of column numbers; got {self.columns!r}")
-        if columns.size and not (columns.min() >= 0 and columns.max() < n):
-            raise ValueError(f"Blind columns must be in 0 .. {n - 1}; got {columns.min()} .. {columns.max()}")
-        return Blinded(columns.astype(np.int64), as_oracle(self.inner, parts, rng))
-
-
-class Blinded(NamedTuple):
-    """The blind coordinates and the oracle for the others."""
-
-    columns: Array
-    inner: Any
-
-    def confidence(self) -> float:
-        return confidence_of(self.inner)
-
-    def update(self, point: Any, i: int, change: float, rng: Any) -> None:
-        self.inner.update(point, i, change, rng)
-        for k in range(self.columns.size):
-            point.intervals.offset[self.columns[k]] = np.inf
+        fill_products(point, i, self.work, self.products[:, slot])

@@ -20,8 +20,7 @@ entries as it reads, so that it costs no more than the steps do; a rule may ask 
 
 **Refreshing.**  A read that moves nothing is wasted: better bounds would have spared it.  When the reads wasted since
 the last refresh reach ``patience`` times the n reads of a refresh, the present point becomes the reference.  So
-refreshing never costs more than a fixed multiple of what it might have saved.  A rule that draws at random from a set
-wastes reads whatever the bounds are, so its patience is larger (``RuleOptions.is_patient``).
+refreshing never costs more than a fixed multiple of what it might have saved.
 """
 
 from __future__ import annotations
@@ -32,17 +31,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array, as_number
-from ascd._core.contracts import asked
 from ascd._core.jit import helper
 from ascd.engine.intervals import EPSILON, STEP_LENGTH
-from ascd.engine.tuning import LITTLE_PATIENCE, MUCH_PATIENCE
+from ascd.engine.tuning import LITTLE_PATIENCE
 from ascd.matrix.columns import fill_squares
 from ascd.problem.arithmetic import inverse_square, length_across, share_along, width_across
 from ascd.problem.tuning import SQUARE_ROUNDING
 
 #: Rows of ``Referenced.account``: ‖v_ref‖², G at the last measurement, reads at and moves since the refresh, entries
-#: touched since the last measurement, whether there is a reference.
-REFERENCE_SQUARE, LENGTH_THEN, READS, MOVES, TOUCHED, HAS_REFERENCE = range(6)
+#: touched since the last measurement, whether there is a reference, whether the rule measures and refreshes by itself.
+REFERENCE_SQUARE, LENGTH_THEN, READS, MOVES, TOUCHED, HAS_REFERENCE, IS_MANAGED = range(7)
 #: Rows of ``ReferenceBound.place``: s, ‖e‖, the path since the measurement + ε.
 ALONG, ACROSS, PATH_SINCE = range(3)
 
@@ -52,8 +50,7 @@ class Reference(NamedTuple):
 
     Parameters
     ----------
-    patience : refresh when this many times n reads have moved nothing; by default 1/4, or 1 with rules that draw at
-        random from a set (a-ascd, ascd).  The rule "working-set" decides by itself.
+    patience : refresh when this many times n reads have moved nothing; the rule "working-set" decides by itself
 
     Examples
     --------
@@ -63,15 +60,7 @@ class Reference(NamedTuple):
     4.5
     """
 
-    patience: float | None = None
-    is_managed: bool = False  # does the rule measure and refresh by itself?
-
-    def suited_to(self, rule: Any) -> Reference:
-        """Return the oracle with the patience for the rule, where none was given."""
-        usual = MUCH_PATIENCE if asked(rule, "is_patient", False) else LITTLE_PATIENCE
-        return Reference(
-            usual if self.patience is None else self.patience, asked(rule, "manages_reference", self.is_managed)
-        )
+    patience: float = LITTLE_PATIENCE
 
     def prepare(self, parts: Any, rng: Any) -> Referenced:
         patience = as_number(self.patience, "Reference patience", low=0.0, high=1e300, strict=True)
@@ -79,7 +68,7 @@ class Reference(NamedTuple):
         square = np.empty(n)
         fill_squares(parts.matrix, np.arange(n), 1.0, square, 0, n)
         bound = ReferenceBound(np.zeros(n), np.ones(n), np.array([0.0, math.inf, 0.0]), parts.norm)
-        return Referenced(bound, square, np.zeros(d), np.zeros(6), patience, self.is_managed)
+        return Referenced(bound, square, np.zeros(d), np.zeros(7), patience)
 
 
 class ReferenceBound(NamedTuple):
@@ -113,15 +102,18 @@ class Referenced(NamedTuple):
     vector: Array
     account: Array
     patience: float
-    is_managed: bool
 
     def tightening(self) -> ReferenceBound:
         return self.bound
 
+    def leave_to_rule(self) -> None:
+        """Let the rule measure and refresh."""
+        self.account[IS_MANAGED] = 1.0
+
     def update(self, point: Any, i: int, change: float, rng: Any) -> None:
         problem, account = point.problem, self.account
         point.intervals.inflate(abs(change) * problem.norm[i] * (problem.gain + problem.slack))
-        if not self.is_managed:
+        if account[IS_MANAGED] == 0.0:
             account[MOVES] += 1.0
             account[TOUCHED] += problem.matrix.stop(i) - problem.matrix.start(i)
             wasted = point.reads[0] - account[READS] - account[MOVES]

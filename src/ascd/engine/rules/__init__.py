@@ -27,9 +27,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ascd._core.checks import unknown_name
-from ascd._core.contracts import prepared
-from ascd.engine.guards import guarded_rule
+from ascd.engine.guards import as_part
 from ascd.engine.rules.ascd import ASCD
 from ascd.engine.rules.largest import Block, HeuristicASCD, LowerASCD, Steepest, UpperASCD
 from ascd.engine.rules.oblivious import Cyclic, Importance, Uniform
@@ -65,15 +63,6 @@ RULES: dict[str, Any] = {
 }
 
 
-def rule_part(rule: Any) -> Any:
-    """Return the rule of a name with its default options, or the part itself."""
-    if isinstance(rule, str):
-        if rule not in RULES:
-            raise unknown_name(rule, "rule", RULES)
-        return RULES[rule]()
-    return rule
-
-
 def as_rule(rule: Any, parts: Any, oracle: Any, steepness: Any = None) -> Any:
     """Return the compiled rule for a name or a part, ours or the user's own."""
-    return guarded_rule(prepared(rule_part(rule), Rule, "rule", parts, oracle, steepness))
+    return as_part(rule, RULES, "rule", Rule, parts, oracle, steepness)

@@ -56,9 +56,6 @@ class ASCD(NamedTuple):
 
     pick: str = "uniform"
 
-    def is_patient(self) -> bool:
-        return True
-
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> SmallestSet:
         if self.pick not in PICKS:
             raise unknown_name(self.pick, "ASCD pick", PICKS)

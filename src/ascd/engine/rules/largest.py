@@ -119,9 +119,6 @@ class HeuristicASCD(NamedTuple):
 
     scan: bool = False
 
-    def is_patient(self) -> bool:
-        return True
-
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
         return lazy_or_scan(self.scan, (1, 0), parts, oracle, steepness)
 

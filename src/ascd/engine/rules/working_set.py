@@ -56,14 +56,13 @@ class WorkingSetSweeps(NamedTuple):
     price: float = 1.0
     share: float = 0.7
 
-    def manages_reference(self) -> bool:
-        return True
-
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> SweepState:
         price = as_number(self.price, "WorkingSetSweeps price", low=0.0, strict=True)
         share = as_number(self.share, "WorkingSetSweeps share", low=0.0, strict=True)
         n, d, entry = parts.norm.size, parts.sample.target.size, entry_cost(parts.matrix)
         refresh = entry * parts.matrix.stored().size + VISIT * n
+        if hasattr(oracle, "leave_to_rule"):
+            oracle.leave_to_rule()
         return SweepState(
             oracle=oracle,
             entry_cost=entry,
