@@ -83,7 +83,7 @@ class Chooser:
         self.size = min(max(self.count // 10, tuning.SMALLEST_SET), self.always)
         if not state.terms.is_by_coordinate:
             narrow = 300 * self.count // state.n  # so many blocks have 300 columns
-            self.size = min(self.size, max(narrow, tuning.SMALLEST_SET))
+            self.size = min(max(self.size, tuning.LARGEST_SET // 2), max(narrow, tuning.SMALLEST_SET))
 
     def choose(self, tolerance: float, is_idle: bool) -> WorkingSet:
         """Return the next working set with what is asked of it."""
