@@ -12,11 +12,6 @@ from ascd.solver.loop import Solver
 from ascd.solver.smooth import Smooth
 
 
-@pytest.fixture(autouse=True)
-def small_are_large(monkeypatch):
-    monkeypatch.setattr("ascd.solver.tuning.SMALL_HESSIAN", 0.0)
-
-
 def classes(d=60, n=12, count=4, ridge=0.5, **penalty):
     rng = np.random.default_rng(3)
     A = rng.standard_normal((d, n))

@@ -39,7 +39,7 @@ class Smooth:
         """Return True if F is smooth, strongly convex, not quadratic, and not for Newton's method."""
         penalty, problem = self.state.penalty, self.state.problem
         if penalty is not self.penalty:  # another one on the path: a fresh start
-            self.penalty, self.share, self.is_over = penalty, 0.5, False
+            self.penalty, self.share, self.is_over = penalty, 1e-3, False
         is_left = self.is_over or self.is_for_newton or problem.loss.is_quadratic
         return not is_left and self._is_smooth() and math.isfinite(problem.loss.bound)
 
@@ -67,13 +67,13 @@ class Smooth:
 
 
 def is_for_newton(problem: Problem) -> bool:
-    """Return True if the Hessian of all coefficients (``coupled_gram``) is small, or costs ten steps of L-BFGS."""
+    """Return True if the Hessian of all coefficients (``coupled_gram``) costs less than ten steps of L-BFGS."""
     d, n = problem.n_samples, problem.n_features
     size, share = n * problem.n_outputs, problem.design.entries() / (d * n)
-    most = min(tuning.TALL_FOR_NEWTON * d, tuning.BLOCK_GRAM_FLOOR / 8)
-    is_tall = size * size <= most and share * share * size <= tuning.PAIRS_FOR_NEWTON
-    is_small = d * size * size <= tuning.SMALL_HESSIAN
-    return bool(problem.loss.is_coupled and (is_small if size < tuning.FEW_COEFFICIENTS else is_tall))
+    is_small = (
+        tuning.FEW_COEFFICIENTS <= size <= math.isqrt(int(min(tuning.TALL_FOR_NEWTON * d, tuning.BLOCK_GRAM_FLOOR / 8)))
+    )
+    return bool(problem.loss.is_coupled and is_small and share * share * size <= tuning.PAIRS_FOR_NEWTON)
 
 
 # ---- variables

@@ -167,9 +167,6 @@ TALL_FOR_NEWTON, PAIRS_FOR_NEWTON = 75.0, 25.0
 #: (two products with A and all outputs for each of some fifty steps).
 SHORT_SIDE = 40
 
-#: Operations of a Hessian up to which they do so in any case: L-BFGS compares values of F, whose rounding leaves half
-#: the digits of the coefficients.
-SMALL_HESSIAN = 1e7
 
 # ---- small problems, in one compiled call
 
