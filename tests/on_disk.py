@@ -51,11 +51,11 @@ def libsvm(folder):
     return folder / "table.svm"
 
 
-def converted(folder, monkeypatch):
+def converted(folder, make, monkeypatch):
     """In groups of a few rows."""
-    monkeypatch.setattr("ascd.io.converting.PORTION", 5e-4)
-    convert(libsvm(folder), folder / "groups", memory="1MiB")
-    return folder / "groups"
+    monkeypatch.setattr("ascd.io.converting.PORTION", 2e-3 if make is csv else 5e-4)
+    convert(make(folder), folder / "groups.parquet", memory="1MiB")
+    return folder / "groups.parquet"
 
 
 def write(path, text):

@@ -62,7 +62,7 @@ def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
     [
         ("ascd.cli.fit:read_data", ["fit", "houses.csv"]),
         ("ascd.cli.path:read_data", ["path", "houses.csv"]),
-        ("ascd.io.reading:parse_libsvm", ["convert", "houses.svm", "houses"]),
+        ("ascd.io.tables:label", ["convert", "houses.csv", "houses.parquet"]),
         ("ascd.cli.predict:load", ["predict", "houses.csv", "houses.csv", "--out", "p.csv"]),
         ("ascd.reproduction.demo:fits", ["demo"]),
         ("ascd.cli.commands:facts", ["info"]),
@@ -70,18 +70,15 @@ def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
     ],
 )
 def test_a_command_that_waits_stops_at_once(tmp_path, houses, where, arguments):
-    (tmp_path / "houses.svm").write_text("1 1:2 2:3\n2 1:3\n")
     interrupted(tmp_path, f"{where}:{LONG}", *arguments, after=A_MOMENT)
 
 
-def test_a_process_that_is_ended_or_killed_leaves_the_old_file(tmp_path, capsys):
-    out = tmp_path / "houses" / "rows-00000.data.npy"
-    arguments = ("convert", tmp_path / "houses.svm", out.parent, "--force")
-    (tmp_path / "houses.svm").write_text("1 1:2 2:3\n2 1:3\n")
+def test_a_process_that_is_ended_or_killed_leaves_the_old_file(tmp_path, houses, capsys):
+    arguments, out = ("convert", houses, tmp_path / "houses.parquet", "--force"), tmp_path / "houses.parquet"
     assert run(capsys, *arguments)[0] == 0
     before = sorted(path.name for path in tmp_path.iterdir()), out.read_bytes()
     for number in (signal.SIGTERM, signal.SIGKILL):
-        child = start(TELLING, f"ascd.io.reading:parse_libsvm:{LONG}", *arguments, folder=tmp_path)
+        child = start(TELLING, f"ascd.io.tables:label:{LONG}", *arguments, folder=tmp_path)
         assert child.stdout.readline() == "running\n"
         child.send_signal(number)
         _, error = child.communicate(timeout=120)

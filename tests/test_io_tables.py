@@ -132,11 +132,11 @@ def test_text_columns_become_columns_of_0_and_1(write):
 
 def test_a_recipe_treats_other_data_in_the_same_way(write):
     features = ["size", "colour=07", "colour=green", "colour=red"]
-    recipe = Recipe({"colour": ["07", "green", "red"]}, features=features)
-    data = read_table(write("colour,size,extra\nred,9,x\nmauve,2,y\ngreen,3,z\n"), recipe=recipe)
+    recipe = Recipe({"size": 9.0, "colour": "red"}, {"colour": ["07", "green", "red"]}, features=features)
+    data = read_table(write("colour,size,extra\nred,,x\nmauve,2,y\n,3,z\n"), recipe=recipe)
     assert data.names == features
     assert data.frame["size"].tolist() == [9.0, 2.0, 3.0]
-    np.testing.assert_array_equal(predictor(data, np.eye(4)), [[9, 0, 0, 1], [2, 0, 0, 0], [3, 0, 1, 0]])
+    np.testing.assert_array_equal(predictor(data, np.eye(4)), [[9, 0, 0, 1], [2, 0, 0, 0], [3, 0, 0, 1]])
     assert any("not seen" in note and "mauve" in note for note in data.notes)
     data = read_table(write("colour,size\n07,1\n07,2\n"), recipe=recipe)
     assert data.frame["colour"].tolist() == ["07", "07"], "also where all values are numbers"
@@ -149,18 +149,36 @@ def test_a_recipe_treats_other_data_in_the_same_way(write):
 GAPS = "a,b,t,y\n1,?,x,3\n2,3,x,4\nNA,5,,4\n4,7,z,\n5,inf,z,2\n"
 
 
-def test_rows_with_missing_values_are_left_out(write):
-    data = read_table(write(GAPS), choices=Choices(levels=9, drop=True))
-    assert data.frame.to_numpy().tolist() == [[2, 3, "x"]]
-    assert sum("left out" in note for note in data.notes) == 1
+@pytest.mark.parametrize(
+    ("how", "expected", "notes"),
+    [
+        ({"drop": True}, [[2, 3, "x"]], 2),
+        ({"impute": "mean"}, [[1, 4, "x"], [2, 3, "x"], [8 / 3, 5, "x"], [5, 4, "z"]], 2),
+        ({"impute": "median"}, [[1, 4, "x"], [2, 3, "x"], [2, 5, "x"], [5, 4, "z"]], 2),
+    ],
+)
+def test_missing_values_are_left_out_or_filled(write, how, expected, notes):
+    data = read_table(write(GAPS), choices=Choices(levels=9, **how))
+    assert data.frame.to_numpy().tolist() == expected
+    assert sum("left out" in note or "filled" in note for note in data.notes) == notes
+    assert data.X.shape == (len(expected), 3)
+
+
+def test_missing_values_that_cannot_be_filled(write):
     np.testing.assert_array_equal(
         np.isnan(read_table(write("a,y\n1,2\n-999,3\n"), dialect=Dialect(na=("-999",))).X), [[False], [True]]
     )
-    kept = read_table(write("1 1:1 2:nan\n2 1:3 2:4\n3 1:5 2:8\n", "sparse.svm"), choices=Choices(drop=True))
+    path = write("1 1:1 2:nan\n2 1:3 2:4\n3 1:5 2:8\n", "sparse.svm")
+    kept = read_table(path, choices=Choices(drop=True))
     np.testing.assert_array_equal(kept.X.toarray(), [[3.0, 4.0], [5.0, 8.0]])
     np.testing.assert_array_equal(kept.y, [2.0, 3.0])
-    with pytest.raises(ValueError, match="would leave out all 2 rows: every one lacks a value"):
-        read_table(write("a,e,y\n1,,3\n2,,4\n"), choices=Choices(drop=True))
+    with pytest.raises(ValueError, match="of a sparse table cannot be filled; --drop leaves out their rows"):
+        read_table(path, choices=Choices(impute="mean"))
+    for choices, message in ((Choices(impute="mode"), "unknown impute 'mode'"),
+                             (Choices(impute="mean"), "column 'e' has no value at all: --without"),
+                             (Choices(drop=True), "would leave out all 2 rows: every one lacks a value")):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            read_table(write("a,e,y\n1,,3\n2,,4\n"), choices=choices)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 from matrix_answers import check_answers
-from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, converted, csv, npy, parquet, write, write_parquet
+from on_disk import COLUMNS, VECTOR, WEIGHT, A, B, converted, csv, libsvm, npy, parquet, write, write_parquet
 
 import ascd
 from ascd.io import open_data
@@ -16,7 +16,7 @@ from ascd.matrix import costs
 from ascd.matrix.base import as_block
 from ascd.matrix.files import FileMatrix
 
-FORMS = ["C", "F", "float32", "int8", "bool", "parquet", "libsvm"]
+FORMS = ["C", "F", "float32", "int8", "bool", "parquet", "csv", "libsvm"]
 
 
 def opened(form, folder, monkeypatch):
@@ -28,7 +28,7 @@ def opened(form, folder, monkeypatch):
         return open_data(path), np.load(path).astype(float)
     if form == "parquet":
         return open_data(parquet(folder), target="price"), A
-    return open_data(converted(folder, monkeypatch)), A
+    return open_data(converted(folder, csv if form == "csv" else libsvm, monkeypatch)), A
 
 
 @pytest.mark.parametrize("piece", [200, 10**6])
@@ -50,9 +50,9 @@ def test_fits_equal_those_of_the_array(form, tmp_path, monkeypatch):
     np.testing.assert_allclose(found.predict(data), plain.predict(expected), atol=1e-4)
     problem = ascd.Problem(data, B, penalty=ascd.L1(1.0))
     assert ascd.path(problem, n_alphas=4).objectives[-1] > 0.0
-    if form in ("parquet", "libsvm"):
+    if form in ("parquet", "csv", "libsvm"):
         np.testing.assert_allclose(data.y, B)
-    if form == "parquet":
+    if form in ("parquet", "csv"):
         assert data.feature_names == [f"x{j}" for j in range(12)]
 
 

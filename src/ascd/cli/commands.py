@@ -25,28 +25,34 @@ def app() -> None:
 
 
 @app.command()
-@click.argument("data", type=options.EXISTING)
+@options.data_options(*options.FILE, options.TARGET, options.WITHOUT, options.DROP)
 @click.argument("out", type=click.Path(path_type=Path))
-@options.DROP
-@click.option("--memory", help="What converting may take, as in 500MB or 2GB.  [2GB]")
+@click.option("--memory", "room", help="What converting may take, as in 500MB or 2GB.  [2GB]")
 @click.option("--force", is_flag=True, help="Replace what is at OUT.")
 @common
-def convert(data: Path, out: Path, drop: bool, memory: str | None, force: bool) -> None:
-    """Turn the LIBSVM file DATA into the folder OUT, once.
+def convert(source: options.DataOptions, out: Path, room: str | None, force: bool) -> None:
+    """Turn the CSV file DATA into the Parquet file OUT, or the LIBSVM file DATA into the folder OUT, once.
 
     Fits then read OUT chunk by chunk, and only the columns they need: ascd fit OUT --memory 2GB.
     """
-    from ascd.io import converting, opening
+    from ascd.io import converting, reading
 
     options.check_folder(out)
+    source._replace(memory=room).check()
     with options.as_usage():
-        opening.as_bytes(memory)
-        converting.check_conversion(data, out, force)
+        converting.check_conversion(source.data, source.format or reading.guess_format(source.data), out, force)
     with advancing("converting"):
-        made = converting.convert(data, out, memory=memory, drop=drop, force=force)
+        made = converting.convert(
+            source.data, out, target=source.target, without=source.choices.without, memory=room,
+            dialect=source.dialect, drop=source.choices.drop,
+            force=force, format=source.format,
+        )  # fmt: skip
+    notes = [] if made.reader.is_sparse else [reading.detect(source.data, source.dialect)[0].words]
+    for note in notes:
+        say(f"{source.data.name}: {note}")
     rows, features = made.shape
     say(f"wrote {out}: {counted(rows, 'row')}, {counted(features, 'feature')}, {made.size / 1e6:,.1f} MB")
-    answer({"samples": rows, "features": features, "bytes": made.size, "out": out})
+    answer({"samples": rows, "features": features, "bytes": made.size, "out": out, "reading": notes})
 
 
 @app.command()

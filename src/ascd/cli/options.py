@@ -36,9 +36,15 @@ MEMORY = click.option("--memory", help="Read DATA (Parquet, or of ascd convert) 
 TARGET = click.option("--target", help="The target's column of a table.  [target, y or label, else the last]")
 WITHOUT = click.option("--without", multiple=True, help="A column to leave out; repeat for several.")
 DROP = click.option("--drop", is_flag=True, help="Leave out rows in which a value is missing.")
+FILLED = "Fill missing numbers with this, missing words with the most frequent."
 WORDS = "A text column becomes 0/1 columns if it has at most so many different values."
-COLUMNS = (WITHOUT, DROP, click.option("--levels", type=click.IntRange(1), default=20, show_default=True, help=WORDS))
-COMPLETE = "--drop leaves out such rows, --without a column"
+COLUMNS = (
+    WITHOUT,
+    DROP,
+    click.option("--impute", type=click.Choice(tables.FILLS), help=FILLED),
+    click.option("--levels", type=click.IntRange(1), default=20, show_default=True, help=WORDS),
+)
+COMPLETE = "--drop leaves out its rows, --without its column, --impute mean fills it"
 
 
 class DataOptions(NamedTuple):
@@ -58,6 +64,8 @@ class DataOptions(NamedTuple):
 
     def check(self, may_stay: bool = False) -> None:
         """Raise an error for options with a wrong value, and for data that the command does not read."""
+        if self.choices.drop and self.choices.impute:
+            raise click.UsageError(f"--drop and --impute {self.choices.impute} exclude each other")
         if self.data.is_dir() and not may_stay:
             raise click.UsageError(f"{self.data} is no file; fit and path read folders chunk by chunk")
         with as_usage():
@@ -103,14 +111,14 @@ def _open(source: DataOptions) -> tables.LabeledData:
     """Open data that are read chunk by chunk, and read their target."""
     from pandas import Series
 
-    if source.choices.drop:
-        raise click.UsageError("--drop needs the data in memory; ascd convert has it, too")
+    if source.choices.drop or source.choices.impute:
+        raise click.UsageError("--drop and --impute need the data in memory; ascd convert has --drop")
     without, target = source.choices.without, source.target
     files = opening.parquet_files(source.data)
     if files:
         first = opening.open_parquet(files[0])
         left = [name for name in opening.parquet_columns(first) if name not in without]
-        target = tables.find_target(left, target)
+        target = tables.find_target(left, target or opening.converted_target(first))
     data = opening.open_data(source.data, target=target, without=without, memory=source.memory)
     if data.y is None:
         raise ValueError(f"{source.data} holds no target; Parquet files and the folders of ascd convert do")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ascd.cli import options
 from ascd.cli.console import answer, common, is_for_machines, one_line, say
-from ascd.io.models import NEEDED, Model, load
+from ascd.io.models import UNFILLED, Model, load
 from ascd.io.reading import read_table
 from ascd.io.tables import LabeledData, check_complete, has_target, word_of
 from ascd.io.writing import write_text
@@ -61,7 +61,7 @@ def _data_for(model: Model, source: options.DataOptions) -> LabeledData:
     for note in data.notes:
         if "not seen" in note:
             click.echo(f"{source.data.name}: {one_line(note)}", err=True)
-    check_complete(data, source.data.name, NEEDED)
+    check_complete(data, source.data.name, UNFILLED)
     return data
 
 

@@ -1,7 +1,7 @@
 """Data in and results out: tables are read, data on disk are opened, models are loaded, files are written whole.
 
 ``reading`` reads files of four formats, ``tables`` makes features of their columns, ``opening`` opens data that stay on
-their disk, ``converting`` makes such data from LIBSVM files, ``models`` keeps fitted models.
+their disk, ``converting`` makes such data from CSV and LIBSVM files, ``models`` keeps fitted models.
 """
 
 from ascd.io.converting import convert

@@ -18,8 +18,8 @@ from ascd.io.reading import absent
 from ascd.io.tables import Choices, LabeledData, Recipe, check_complete, is_number, label, predictor
 from ascd.io.writing import whole_file
 
-VERSION = 4
-NEEDED = "a prediction needs all of them"
+VERSION = 3
+UNFILLED = "a model that was fitted with --impute fills them"
 
 
 class Model(NamedTuple):
@@ -68,7 +68,7 @@ class Model(NamedTuple):
             if not self.names.size:
                 raise ValueError("the model's features have no names: give an array with the columns in their order")
             X = label(X.copy(), "X", self.header["data"]["target"], Choices(), self.recipe)
-            check_complete(X, "X", NEEDED)
+            check_complete(X, "X", UNFILLED)
         if isinstance(X, LabeledData):
             if X.frame is not None:
                 return predictor(X, self.coef.T) + self.intercept

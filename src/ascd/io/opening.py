@@ -29,6 +29,8 @@ from ascd.io.tables import ColumnError, check_names
 
 INDEX, VERSION = "index.json", 4
 GROUP_FILES = ("data", "indices", "indptr", "target")
+#: Key of a Parquet file's metadata under which ``ascd convert`` keeps the target's name.
+TARGET_KEY = b"ascd.target"
 
 
 class OnDisk:
@@ -92,8 +94,8 @@ def open_data(path: Any, *, target: str | None = None, without: Sequence[str] = 
     ----------
     path : a .npy file (C or Fortran order, any numbers), a Parquet file or a folder or list of them, or a folder that
         ``ascd convert`` wrote from a LIBSVM file
-    target : the column of Parquet files that is the target: it becomes ``data.y`` and is no feature; without one every
-        column is a feature
+    target : the column of Parquet files that is the target: it becomes ``data.y`` and is no feature.  By default the
+        target that ``ascd convert`` stored; without one every column is a feature
     without : columns of Parquet files that are no features
     memory : bytes that reading may take, as a number or as in "2GB"; 2 GiB by default
 
@@ -117,7 +119,7 @@ def open_data(path: Any, *, target: str | None = None, without: Sequence[str] = 
         if not one.exists():
             raise FileNotFoundError(f"no such file or folder: {one}")
     if all(map(is_parquet, files)):
-        parquet = ParquetReader(files, without, target)
+        parquet = ParquetReader(files, without, target or converted_target(open_parquet(files[0])))
         return OnDisk(parquet, allowed, parquet.names, parquet.y)
     first = files[0]
     if len(files) > 1:
@@ -153,7 +155,7 @@ def not_on_disk(path: Path) -> ValueError:
     """Return the error of a file that is read as a whole only."""
     return ValueError(
         f"{path} cannot be read piece by piece: .npy, .parquet and folders that `ascd convert` writes can; "
-        "`ascd convert` makes such folders from LIBSVM files; pandas, pyarrow or DuckDB make Parquet from CSV files"
+        "`ascd convert` makes such data from CSV and LIBSVM files"
     )
 
 
@@ -344,6 +346,12 @@ def parquet_columns(file: Any) -> list[str]:
     schema = file.physical_schema
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     return [name for name in schema.names if name not in index]
+
+
+def converted_target(file: Any) -> str | None:
+    """Return the target's name in a Parquet file that ``ascd convert`` wrote."""
+    found = (file.physical_schema.metadata or {}).get(TARGET_KEY)
+    return None if found is None else found.decode()
 
 
 def _number_type(schema: Any, name: str, path: Path) -> Any:

@@ -104,7 +104,7 @@ def read_table(
         raise unknown_name(kind, "format", FORMATS)
     if recipe is None and (target is not None or choices.without):
         raise tables.ColumnError(f"columns of LIBSVM files have no names ({path}): leave out target and without")
-    return tables.dropped(_read_libsvm(path, recipe), choices)
+    return tables.fill(_read_libsvm(path, recipe), choices, {})
 
 
 def guess_format(path: Any) -> str:
@@ -283,8 +283,11 @@ def _has_header(rows: list[list[str]], decimal: str, model: bool | None, file: s
     return not above or bool(model)
 
 
-def read_csv(path: Path, dialect: Dialect, names: list[str] | None, words: Sequence[str]) -> Any:
-    """Return the frame of a CSV file, written as ``detect`` found; in columns of ``words`` 07 must not become 7."""
+def read_csv(path: Path, dialect: Dialect, names: list[str] | None, words: Sequence[str] = (), **options: Any) -> Any:
+    """Return the frame of a CSV file, or an iterator of frames where ``options`` has chunksize.
+
+    ``dialect`` and ``names`` are what ``detect`` returned; in columns of ``words`` 07 must not become 7.
+    """
     import pandas
 
     missing = {spelled for word in tables.MISSING for spelled in (word, word.upper(), word.title())}
@@ -301,8 +304,9 @@ def read_csv(path: Path, dialect: Dialect, names: list[str] | None, words: Seque
             skipinitialspace=True,
             dtype=dict.fromkeys(words, str),
             low_memory=False,  # else pandas takes rows in turns, and 07 is 7 where these hold numbers only
+            **options,
         )
-    if not len(frame):
+    if not {"chunksize", "nrows"} & set(options) and not len(frame):
         raise ValueError(f"{path.name} has a header and no rows")
     return frame
 

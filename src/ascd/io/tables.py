@@ -1,7 +1,7 @@
 """A table of named columns as features and target.
 
 A column is numbers only where all its values are; otherwise every value stays the word that it was (07, TRUE).  Words
-become 0/1 columns (``ascd.Table``); rows with missing values may be left out.  What was done is kept as a
+become 0/1 columns (``ascd.Table``); missing values may be filled.  What was done is kept as a
 ``Recipe``, so that a model treats the data that it predicts in the same way.
 """
 
@@ -20,6 +20,8 @@ MISSING = frozenset(("", "?", "-", "--", ".", "na", "n/a", "nan", "null", "none"
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 #: Names by which a target is found.
 TARGETS = ("target", "y", "label")
+#: What fills missing numbers; a missing word becomes the most frequent one.
+FILLS = ("mean", "median")
 #: Words in small letters that pandas reads as truths in a column of nothing else.
 TRUTHS = {"false": 0.0, "true": 1.0}
 #: Names that a message lists.
@@ -39,22 +41,25 @@ class Choices(NamedTuple):
     ----------
     without : columns to leave out
     drop : leave out the rows in which a value is missing
+    impute : {"", "mean", "median"}, what fills missing values of features
     levels : a text column with at most so many different values becomes 0/1 columns; 0: none does
     """
 
     without: tuple[str, ...] = ()
     drop: bool = False
+    impute: str = ""
     levels: int = 0
 
 
 class Recipe(NamedTuple):
-    """What was done to the columns: levels of text columns.
+    """What was done to the columns: fills of missing values, levels of text columns.
 
     ``written`` says how the file was written: fields of a CSV file's ``Dialect``; of a LIBSVM file the "first" index, 0
     or 1.  A model adds its features (None: they have no names) and their number.
     """
 
-    levels: dict[str, list[str]] = {}  # noqa: RUF012  never changed
+    fills: dict[str, Any] = {}  # noqa: RUF012  never changed
+    levels: dict[str, list[str]] = {}  # noqa: RUF012
     written: dict[str, Any] = {}  # noqa: RUF012
     features: Sequence[str] | None = None
     width: int = 0
@@ -189,6 +194,11 @@ def check_names(chosen: Sequence[str], role: str, names: Sequence[str]) -> None:
             raise ColumnError(str(unknown_name(name, role, names)))
 
 
+def is_nameless(name: str) -> bool:
+    """Return True for what pandas calls a column whose header is empty, such as the numbers of the rows."""
+    return name.startswith("Unnamed: ")
+
+
 def find_target(names: Sequence[str], target: str | None, optional: bool = False) -> Any:
     """Return the target's name: the one given, else one of TARGETS, else the last; None if optional and not there."""
     if not names:
@@ -212,7 +222,7 @@ def label(
     frame.columns = [str(name) for name in frame.columns]
     known = recipe or Recipe()
     check_names(choices.without, "column", list(frame.columns))
-    nameless = [name for name in frame.columns if name.startswith("Unnamed: ")]  # by pandas, as numbers of the rows
+    nameless = list(filter(is_nameless, frame.columns))
     notes = [f"left out: {', '.join(choices.without)}"] if choices.without else []
     notes += [f"{counted(len(nameless), 'column')} without a name left out"] if nameless else []
     frame = frame.drop(columns=[*choices.without, *nameless])
@@ -233,8 +243,8 @@ def label(
     if len(set(found)) < len(found):
         twice = next(name for name in found if found.count(name) > 1)
         raise ValueError(f"{file}: two columns would be called {twice!r}: rename one, or leave it out (--without)")
-    data = LabeledData(None, y, found, chosen, tuple(notes), Recipe(levels), frame)
-    return dropped(data, choices)
+    data = LabeledData(None, y, found, chosen, tuple(notes), Recipe(levels=levels), frame)
+    return fill(data, choices, known.fills)
 
 
 def _typed(
@@ -344,19 +354,45 @@ def predictor(data: LabeledData, coefs: Array) -> Array:
 # ---- missing values
 
 
-def dropped(data: LabeledData, choices: Choices) -> LabeledData:
-    """Return the data with X, without the rows in which a value is missing where that is chosen."""
-    gone = data.missing().any(axis=1) if choices.drop else np.zeros(1, dtype=bool)
-    if choices.drop and data.y is not None:
-        gone |= ~has_target(data.y)
-    if gone.all() and gone.size:
+def fill(data: LabeledData, choices: Choices, fills: dict[str, Any]) -> LabeledData:
+    """Return the data with missing values filled or their rows left out, as chosen; ``fills`` are a model's."""
+    if choices.impute not in ("", *FILLS):
+        raise unknown_name(choices.impute, "impute", FILLS)
+    if (choices.drop or choices.impute) and data.y is not None:  # nothing can fill a target
+        data = _kept(data, has_target(data.y))
+    if choices.drop:
+        data = _kept(data, np.asarray(~data.missing().any(axis=1)))
+    if data.frame is None:
+        if (choices.impute or fills) and data.missing().any():
+            raise ValueError("missing values of a sparse table cannot be filled; --drop leaves out their rows")
+        return data
+    if choices.impute or fills:
+        frame, levels = data.frame.mask(data.missing()), data.recipe.levels
+        fills = fills or {name: _fill_of(frame[name], name in levels, choices.impute) for name in frame}
+        count = int(frame.isna().to_numpy().sum())
+        how = f"by the column's {choices.impute}" if choices.impute else "as in the model"
+        notes = (*data.notes, f"{counted(count, 'missing value')} filled {how}") if count else data.notes
+        data = data._replace(frame=frame.fillna(fills), notes=notes, recipe=data.recipe._replace(fills=fills))
+    return data._replace(X=design_of(data.frame, data.recipe.levels))
+
+
+def _kept(data: LabeledData, kept: Array) -> LabeledData:
+    """Return the rows that are kept."""
+    if kept.all():
+        return data
+    if not kept.any():
         raise ValueError(
-            f"--drop would leave out all {gone.size:,} rows: every one lacks a value, or {data.target_words}"
+            f"--drop would leave out all {kept.size:,} rows: every one lacks a value, or {data.target_words}"
         )
-    if gone.any():
-        note = f"{np.sum(gone):,} of {gone.size:,} rows left out: a value is missing"
-        return data.rows(np.flatnonzero(~gone))._replace(notes=(*data.notes, note))
-    return data if data.frame is None else data._replace(X=design_of(data.frame, data.recipe.levels))
+    note = f"{np.sum(~kept):,} of {kept.size:,} rows left out: a value is missing"
+    return data.rows(np.flatnonzero(kept))._replace(notes=(*data.notes, note))
+
+
+def _fill_of(column: Any, is_text: bool, impute: str) -> Any:
+    """Return what fills missing values of a column: a number, or the most frequent word."""
+    if column.isna().all():
+        raise ValueError(f"column {column.name!r} has no value at all: {LEAVE_OUT.format(column.name)}")
+    return str(column.mode().iloc[0]) if is_text else float(getattr(column, impute)())
 
 
 def check_complete(data: LabeledData, file: str, way: str) -> None:
