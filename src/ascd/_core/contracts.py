@@ -6,7 +6,7 @@ import inspect
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from types import CodeType
 from typing import Any
@@ -19,15 +19,16 @@ PACKAGE = __name__.partition(".")[0]
 # ---- the methods of parts
 
 
+def arguments_of(function: Any) -> list[str]:
+    return list(function.__code__.co_varnames[: function.__code__.co_argcount])
+
+
 @cache
 def methods_of(contract: type) -> dict[str, list[str]]:
     """Return the compiled methods of a contract: name → argument names, ``self`` included."""
     functions = {name: function for kind in reversed(contract.__mro__) for name, function in vars(kind).items()}
-    return {
-        name: list(function.__code__.co_varnames[: function.__code__.co_argcount])
-        for name, function in functions.items()
-        if not name.startswith("_") and hasattr(function, "__code__")
-    }
+    compiled = {name: each for name, each in functions.items() if name[0] != "_" and hasattr(each, "__code__")}
+    return {name: arguments_of(function) for name, function in compiled.items()}
 
 
 #: Methods beyond the contracts, marked with ``ascd.helper``: name → argument names.
@@ -56,8 +57,7 @@ def contract_methods() -> dict[str, list[str]]:
 
 def optional_methods_of(contract: type) -> dict[str, list[str]]:
     """Return the methods that a part may have beyond its contract: name → argument names."""
-    options = OPTIONS.get(contract, ())
-    return {name: arguments for option in options for name, arguments in methods_of(option).items()}
+    return {name: found for option in OPTIONS.get(contract, ()) for name, found in methods_of(option).items()}
 
 
 def check_methods(part: Any, contract: type, role: str) -> None:
@@ -67,7 +67,7 @@ def check_methods(part: Any, contract: type, role: str) -> None:
         methods = ", ".join(methods_of(contract))
         raise TypeError(f"{role} must be a name or a NamedTuple with methods {methods}; got {part!r}")
     _check_kind(kind, contract, role)
-    if users_part(part) is not None:
+    if users_classes(part):
         detours.add("users' classes")
 
 
@@ -105,43 +105,20 @@ def _check_signatures(kind: Any, methods: dict[str, list[str]], role: str) -> No
 
 
 def asked(part: Any, option: str, default: bool) -> bool:
-    """Return the answer of an optional method without arguments, or the default where a part has none.
-
-    Examples
-    --------
-    >>> import ascd
-    >>> from ascd._core.contracts import asked
-    >>> asked(ascd.Cyclic(), "is_blind", False), asked(ascd.Steepest(), "is_blind", False)
-    (True, False)
-    """
+    """Return the answer of an optional method without arguments, or the default where a part has none."""
     method = getattr(part, option, None)
     return default if method is None else bool(method())
 
 
 def confidence_of(oracle: Any) -> float:
-    """Return the probability with which all intervals of a run hold together: 1 where proved, 0 where unknown.
-
-    Examples
-    --------
-    >>> import ascd
-    >>> from ascd._core.contracts import confidence_of
-    >>> confidence_of(ascd.Norm()), confidence_of(ascd.Random(printed=True))
-    (1.0, 0.0)
-    """
+    """Return the probability with which all intervals of a run hold together: 1 where proved, 0 where unknown."""
     if hasattr(oracle, "confidence"):
         return as_number(oracle.confidence(), f"{type(oracle).__name__}.confidence()", low=0.0, high=1.0)
     return 1.0 if asked(oracle, "is_safe", True) else 0.0
 
 
 def likely(failure: float) -> float:
-    """Return 1 − ``failure``, below 1 however small the failure is.
-
-    Examples
-    --------
-    >>> from ascd._core.contracts import likely
-    >>> likely(0.25), likely(1e-30) < 1.0, likely(0.0)
-    (0.75, True, 1.0)
-    """
+    """Return 1 − ``failure``, below 1 however small the failure is."""
     return 1.0 if failure == 0.0 else min(1.0 - failure, math.nextafter(1.0, 0.0))
 
 
@@ -157,23 +134,12 @@ def is_ours(kind: Any) -> bool:
     return str(kind.__module__).partition(".")[0] in (PACKAGE, "builtins")
 
 
-def parts_in(value: Any) -> Iterator[Any]:
-    """Yield every NamedTuple inside a value, itself included."""
-    if isinstance(value, tuple):
-        if hasattr(value, "_fields"):
-            yield value
-        for field in value:
-            yield from parts_in(field)
-
-
-def users_part(value: Any) -> Any:
-    """Return the first part inside a value whose class is not from this package; None where all are ours."""
-    return next((part for part in parts_in(value) if not is_ours(part.__class__)), None)
-
-
 def users_classes(value: Any) -> tuple[type, ...]:
-    """Return the classes inside a value that are not from this package."""
-    return tuple(type(part) for part in parts_in(value) if not is_ours(part.__class__))
+    """Return the classes of the parts inside a value, itself included, that are not from this package."""
+    if not isinstance(value, tuple):
+        return ()
+    own = () if is_ours(value.__class__) or not hasattr(value, "_fields") else (value.__class__,)
+    return own + tuple(kind for field in value if isinstance(field, tuple) for kind in users_classes(field))
 
 
 # ---- errors in the user's methods
@@ -197,23 +163,17 @@ def compile_error(error: Exception, kinds: Sequence[type]) -> TypeError:
     text, who = str(error), " or ".join(kind.__name__ for kind in kinds)
     cause = _CAUSE.search(text)
     reason = f": {cause[1]}" if cause else ""
+    codes = [(kind, each.__code__) for kind in kinds for each in vars(kind).values() if hasattr(each, "__code__")]
     for file, line in _PLACE.findall(text):
-        methods = [(kind, code) for kind in kinds for code in _codes_of(kind)]
-        inside = [_place(kind, code, int(line)) for kind, code in methods if _contains(code, file, int(line))]
+        inside = [(kind, code) for kind, code in codes if _contains(code, file, int(line))]
         if inside:
-            who, reason = inside[0][0], f"{reason} {inside[0][1]}"
+            kind, code = inside[0]
+            who = f"{kind.__name__}.{code.co_name}"
+            reason += f" ({os.path.basename(code.co_filename)}, line {line})"
             break
     return TypeError(f"a part of your own could not be compiled: {who}{reason}.  {HOW_TO}.  numba says:\n{text}")
-
-
-def _place(kind: type, code: CodeType, line: int) -> tuple[str, str]:
-    return f"{kind.__name__}.{code.co_name}", f"({os.path.basename(code.co_filename)}, line {line})"
 
 
 def _contains(code: CodeType, file: str, line: int) -> bool:
     last = max(number for _, _, number in code.co_lines() if number is not None)
     return os.path.realpath(file) == os.path.realpath(code.co_filename) and code.co_firstlineno <= line <= last
-
-
-def _codes_of(kind: type) -> Iterator[CodeType]:
-    yield from (attribute.__code__ for attribute in vars(kind).values() if hasattr(attribute, "__code__"))

@@ -1,16 +1,14 @@
 """The one door to numba: generic kernels from plain NamedTuples, and a cache on disk that never holds stale code.
 
 The library's parts (a matrix, a loss, a rule, ...) are ``typing.NamedTuple`` classes whose methods are plain Python.
-Compiled code calls them through one ``overload_method`` for each method name of ``ascd.protocols``: it gives numba the
-method of the class at hand.  One kernel, written once, is thus specialised for every combination of parts.  The same
-code runs uncompiled where ``NUMBA_DISABLE_JIT=1`` or ``ASCD_DEBUG=1`` is set.  numba is imported at the first call of
-a kernel, so that ``import ascd`` stays cheap.
+Compiled code calls them through one ``overload_method`` for each method name of ``ascd.protocols``, which gives numba
+the method of the class at hand: one kernel is specialised for every combination of parts.  The same code runs
+uncompiled where ``NUMBA_DISABLE_JIT=1`` or ``ASCD_DEBUG=1`` is set.  numba is imported at the first call of a kernel.
 
-**Cache.**  numba notices edits of the file that a kernel stands in.  A digest of all sources that a kernel can reach is
-part of each kernel's file name, so an edit of any of them compiles anew; files of other digests are removed when they
-are a week old.  Users' classes get compiled functions of their own, which are not stored: later processes might lack
-their modules, and numba tells NamedTuples apart by the names of classes and fields alone.  Where no folder can be
-written, compiled code lives as long as the process, with a warning.
+**Cache.**  A digest of all sources that a kernel can reach is part of each kernel's file name, so an edit of any of
+them compiles anew; files of other digests are removed when they are a week old.  Users' classes get compiled functions
+of their own, which are not stored: later processes might lack their modules, and numba tells NamedTuples apart by the
+names of classes and fields alone.
 
 **Beyond numba's documentation** two things are used: options (``_PRIVATE``), without which compiling takes half as
 long again and steps are slower, and the name of a file in its cache: numba numbers them, and two processes that compile
@@ -37,8 +35,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from ascd._core import scalars
-from ascd._core.contracts import compile_error, compiled_methods, contract_methods, detours, share_method, users_classes
+from ascd._core import contracts, scalars
 from ascd._core.scalars import at as at
 from ascd._core.scalars import is_one as is_one
 from ascd._core.scalars import wide as wide
@@ -55,13 +52,14 @@ _lock = threading.RLock()
 _kernels: list[Kernel] = []
 #: Functions that tell numba about helpers and methods, once it is imported.
 _registrations: list[Callable[[], None]] = []
+_warned: set[str] = set()
 
 
 @contextmanager
 def debugging(wanted: bool) -> Iterator[None]:
     """Run kernels inside as plain Python where it is wanted: NumPy checks indices, errors name their line."""
     if wanted:
-        detours.add("debugging")
+        contracts.detours.add("debugging")
     token = _debugging.set(wanted or _debugging.get())
     try:
         yield
@@ -80,11 +78,8 @@ class Kernel:
         update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
-        if is_interpreted or detours:
-            return self._detour(args)
-        return self.compiled(*args)
-
-    def _detour(self, args: tuple[Any, ...]) -> Any:
+        if not (is_interpreted or contracts.detours):
+            return self.compiled(*args)
         if not (is_interpreted or _debugging.get()):
             return self.compiled_for(args)(*args)
         with np.errstate(all="ignore"):  # compiled code does not warn either
@@ -93,11 +88,10 @@ class Kernel:
     def compiled_for(self, args: tuple[Any, ...]) -> Any:
         """Return numba's dispatcher for these arguments: one of its own for the users' classes among them."""
         with _lock:  # threads may call the same kernel for the first time
-            return _make_dispatcher(self.py_func, self.is_strict, users_classes(args))
+            return _make_dispatcher(self.py_func, self.is_strict, contracts.users_classes(args))
 
     @cached_property
     def compiled(self) -> Any:
-        """The compiled function for the library's own types: numba's dispatcher."""
         return self.compiled_for(())
 
 
@@ -136,7 +130,7 @@ def _compile(compiler: Callable[..., Any], users: tuple[type, ...], signature: A
     except _numba().core.errors.NumbaError as error:
         if not users:
             raise
-        raise compile_error(error, users) from error
+        raise contracts.compile_error(error, users) from error
 
 
 @contextmanager
@@ -145,14 +139,14 @@ def _interrupt_kept() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # other threads get no signals
         yield
         return
-    lost: list[BaseException] = []
+    lost: list[KeyboardInterrupt] = []
     hook = sys.unraisablehook
 
     def keep(report: Any) -> None:
-        if report.exc_value is None or isinstance(report.exc_value, Exception):
-            hook(report)
-        else:
+        if isinstance(report.exc_value, KeyboardInterrupt):
             lost.append(report.exc_value)
+        else:
+            hook(report)
 
     sys.unraisablehook = keep
     try:
@@ -182,11 +176,11 @@ def helper(function: Function, is_strict: bool = False) -> Function:
     >>> square(3.0)
     9.0
     """
-    arguments = list(function.__code__.co_varnames[: function.__code__.co_argcount])
+    arguments = contracts.arguments_of(function)
     if arguments[:1] == ["self"] and not function.__qualname__.rpartition(".")[0].endswith("<locals>"):
-        if function.__name__ not in compiled_methods():
+        if function.__name__ not in contracts.compiled_methods():
             _when_imported(partial(_register_method, function.__name__, arguments))
-        share_method(function.__name__, arguments)
+        contracts.share_method(function.__name__, arguments)
     else:
         _when_imported(partial(_register_helper, function, is_strict))
     return function
@@ -225,7 +219,7 @@ def _numba() -> Any:
     scalars.teach_numba(_options(True))
     for function in (scalars.exp_of_negative, scalars.log_of_one_plus):
         _register_helper(function, False)
-    for method, arguments in contract_methods().items():
+    for method, arguments in contracts.contract_methods().items():
         _register_method(method, arguments)
     for register in _registrations:
         register()
@@ -236,9 +230,7 @@ def _register_method(method: str, arguments: list[str]) -> None:
     from numba import types
     from numba.extending import overload_method
 
-    chosen = _function(arguments, f"self.instance_class.{method}", {})
-    # strict would reject implementations with annotations; check_methods checks the names of arguments
-    overload_method(types.BaseNamedTuple, method, strict=False, jit_options=_options(True))(chosen)
+    _overload(partial(overload_method, types.BaseNamedTuple, method), arguments, f"self.instance_class.{method}")
 
 
 def _register_helper(function: Callable[..., Any], is_strict: bool) -> None:
@@ -250,24 +242,24 @@ def _register_helper(function: Callable[..., Any], is_strict: bool) -> None:
 def _register_optional(function: Callable[..., Any], default: Callable[..., Any]) -> None:
     from numba.extending import overload
 
-    name, arguments = default.__name__, list(default.__code__.co_varnames[: default.__code__.co_argcount])
-    chosen = _function(arguments, f"getattr({arguments[0]}.instance_class, {name!r}, default)", {"default": default})
-    overload(function, strict=False, jit_options=_options(True))(chosen)
+    arguments = contracts.arguments_of(default)
+    chosen = f"getattr({arguments[0]}.instance_class, {default.__name__!r}, default)"
+    _overload(partial(overload, function), arguments, chosen, default=default)
 
 
-def _function(arguments: list[str], returned: str, namespace: dict[str, Any]) -> Any:
-    """Return a function with these arguments, as ``overload`` wants it."""
-    exec(f"def choose({', '.join(arguments)}):\n    return {returned}", namespace)
-    return namespace["choose"]
+def _overload(register: Callable[..., Any], arguments: list[str], chosen: str, **namespace: Any) -> None:
+    """Let numba compile what the expression ``chosen`` names, in a function of these arguments."""
+    exec(f"def choose({', '.join(arguments)}):\n    return {chosen}", namespace)
+    # strict would reject implementations with annotations; check_methods checks the names of arguments
+    register(strict=False, jit_options=_options(True))(namespace["choose"])
 
 
 # ---- how numba compiles
 
 #: Reductions may be reordered (that is what lets a dot product use vector registers); nan and inf keep their meaning.
-#: Which order it is must not depend on where arrays lie in memory, or the same call would give other last bits.  It
-#: would where a loop both stores and adds up: LLVM compares addresses, and takes the plain loop where small arrays are
-#: neighbours (what a negative index would reach counts as part of an array).  So loops that add up store nothing, as
-#: ``tests/test_same_bits.py`` checks.
+#: The order must not depend on where arrays lie in memory, or the same call would give other last bits.  It would where
+#: a loop both stores and adds up: LLVM compares addresses, and takes the plain loop where small arrays are neighbours.
+#: So loops that add up store nothing, as ``tests/test_same_bits.py`` checks.
 _FAST = {"reassoc", "contract", "nsz"}
 _PUBLIC = {"nogil": True, "error_model": "numpy", "fastmath": _FAST}
 
@@ -294,11 +286,9 @@ def _knows_private_options() -> bool:
 
         CPUTargetOptions.parse_as_flags(Flags(), {**_PRIVATE, "no_cpython_wrapper": True})
     except Exception as error:  # whatever a changed numba may raise
-        tell_once(
-            "numba",
-            f"numba {numba.__version__} has changed inside ({type(error).__name__}: {error}): kernels are compiled "
-            "with its documented options alone, which gives the same answers but takes longer",
-        )
+        reason = f"numba {numba.__version__} has changed inside ({type(error).__name__}: {error})"
+        rest = "kernels are compiled with its documented options alone, which gives the same answers but takes longer"
+        tell_once("numba", f"{reason}: {rest}")
         return False
     return True
 
@@ -324,9 +314,7 @@ def _is_stored(dispatcher: Any) -> bool:
         remove_stale(dispatcher.stats.cache_path)
         return True
     except RuntimeError:
-        _tell_not_kept(
-            "neither the package's folder nor one of the user's can be written, or there are no source files"
-        )
+        _tell_not_kept("no folder of the package or the user can be written, or there are no source files")
     except AttributeError as error:
         _tell_not_kept(f"numba has changed inside ({error})")
     finally:
@@ -362,22 +350,15 @@ def remove_stale(folder: str) -> None:
 
 def _tell_not_kept(reason: object) -> None:
     """Warn once that every process compiles for itself."""
-    tell_once(
-        "the cache",
-        f"compiled code is not kept on disk, so every process compiles anew, which takes seconds: {reason}.  "
-        "NUMBA_CACHE_DIR may name another folder",
-    )
+    slow = "compiled code is not kept on disk, so every process compiles anew, which takes seconds"
+    tell_once("the cache", f"{slow}: {reason}.  NUMBA_CACHE_DIR may name another folder")
 
 
 def cache_folders() -> list[str]:
     """Return the folders that hold the compiled kernels; none where they are not compiled, or not kept."""
     if is_interpreted:
         return []
-    folders = {kernel.compiled.stats.cache_path for kernel in _kernels}
-    return sorted(folder for folder in folders if folder is not None)
-
-
-_warned: set[str] = set()
+    return sorted({kernel.compiled.stats.cache_path for kernel in _kernels} - {None})
 
 
 def tell_once(about: str, text: str) -> None:

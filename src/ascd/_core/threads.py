@@ -7,8 +7,7 @@ to ``share``, and no function takes a number of threads.
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
@@ -32,6 +31,10 @@ WORTH_LIMITING = 10_000
 #: Products in a call of that library that are worth waking its threads for, 0.1 s of them: they stay busy for 2²⁶
 #: ticks of the processor's stopwatch after it (20 ms on x86, 0.5 s on ARM).
 WORTH_THE_LIBRARYS = 1e9
+
+_jobs: ContextVar[int] = ContextVar("threads of this context", default=1)
+_lock = Lock()
+_limits: list[Any] = []  # one entry a run; the first holds what is to be restored
 
 
 def as_n_jobs(n_jobs: Any) -> int:
@@ -65,60 +68,40 @@ def threads_here() -> int:
     return _jobs.get()
 
 
-def parts_of(price: float) -> int:
-    """Return how many parts work of so many nanoseconds is divided into."""
-    n_jobs = _jobs.get()
-    if n_jobs == 1:
-        return 1
-    threads = min(n_jobs, int(price / WORTH_A_THREAD))
-    return threads * max(1, min(MOST_PARTS, int(price / (max(1, threads) * WORTH_A_PART))))
-
-
 def share(price: float, size: int, kernel: Callable[..., Any], *arguments: Any) -> None:
     """Call kernel(*arguments, start, stop) for consecutive parts of range(size), in parallel.
 
     ``price`` is the time of all of it on one thread, in nanoseconds.  Parts have equal size.  The kernel writes only to
     the entries of its own part, so that the outcome does not depend on the number of threads.
     """
-    parts = min(size, parts_of(price)) if _jobs.get() > 1 else 1
+    n_jobs = _jobs.get()
+    most = max(n_jobs, min(MOST_PARTS * n_jobs, price / WORTH_A_PART))
+    parts = 1 if n_jobs == 1 else min(size, int(min(most, price / WORTH_A_THREAD)))
     if parts < 2:
         kernel(*arguments, 0, size)
         return
-    spans = pairwise(size * part // parts for part in range(parts + 1))
-    run_together([partial(kernel, *arguments, *span) for span in spans])
-
-
-def run_together(tasks: Sequence[Callable[[], Any]]) -> None:
-    """Run the tasks on the threads of this context, this one among them; return when all have ended.
-
-    Threads that have not begun when the tasks are done are not waited for.
-    """
-    waiting = deque(tasks)
-    others = min(_jobs.get(), len(tasks)) - 1
-    helping = [_pool(os.getpid()).submit(copy_context().run, _work, waiting) for _ in range(others)]
+    spans = list(pairwise(size * part // parts for part in range(parts + 1)))
+    work = partial(_work, partial(kernel, *arguments), spans, iter(spans))
+    helping = [_pool(os.getpid()).submit(copy_context().run, work) for _ in range(min(n_jobs, parts) - 1)]
     try:
-        copy_context().run(_work, waiting)
+        copy_context().run(work)
     finally:
-        waiting.clear()
+        spans.clear()
         begun = [each for each in helping if not each.cancel()]
         wait(begun)  # after Ctrl-C too: no thread must write to the arrays any more
     for each in begun:
         each.result()
 
 
-def _work(waiting: deque[Callable[[], Any]]) -> None:
-    """Run tasks until none is waiting; what they do is not shared further."""
+def _work(kernel: Callable[..., Any], spans: list[tuple[int, int]], left: Iterator[tuple[int, int]]) -> None:
+    """Do the parts that no other thread has taken; what they do is not shared further."""
     _jobs.set(1)
-    while waiting:
-        try:
-            task = waiting.popleft()
-        except IndexError:  # another thread took the last one
-            return
-        try:
-            task()
-        except BaseException:
-            waiting.clear()
-            raise
+    try:
+        for span in left:
+            kernel(*span)
+    except BaseException:
+        spans.clear()  # nobody begins another
+        raise
 
 
 @contextmanager
@@ -142,13 +125,13 @@ def blas_threads(n_jobs: int, entries: int) -> Iterator[None]:
         yield
         return
     with _lock:
-        _limits.append(None if _limits else _limit(n_jobs))
+        _limits.append(None if _limits else _switch(partial(_controller().limit, limits=n_jobs, user_api="blas")))
     try:
         yield
     finally:
         with _lock:
             if len(_limits) == 1:
-                _restore(_limits[0])
+                _switch(_limits[0].restore_original_limits)
             _limits.pop()
 
 
@@ -170,35 +153,22 @@ def library_helps(work: float) -> Iterator[None]:
     if n_jobs == 1 or work < WORTH_THE_LIBRARYS or len(_limits) != 1:
         yield
         return
-    limit = _limit(n_jobs)
+    limit = _switch(partial(_controller().limit, limits=n_jobs, user_api="blas"))
     try:
         yield
     finally:
-        _restore(limit)
+        _switch(limit.restore_original_limits)
 
 
-_jobs: ContextVar[int] = ContextVar("threads of this context", default=1)
-_lock = Lock()
-_limits: list[Any] = []  # one entry a run; the first holds what is to be restored
-
-
-def _limit(n_jobs: int) -> Any:
-    _release()
-    return _controller().limit(limits=n_jobs, user_api="blas")
-
-
-def _restore(limit: Any) -> None:
-    """Restore the number of threads, perhaps on another thread than the one that set it."""
-    _release()
-    limit.restore_original_limits()
-    _release()
-
-
-def _release() -> None:
-    """Let any thread set the number: threadpoolctl, from 3.8 on, listens to the first one until that lets go."""
-    for library in _controller().lib_controllers:
-        if hasattr(library, "clear_controlling_thread"):
-            library.clear_controlling_thread(force=True)
+def _switch(change: Callable[[], Any]) -> Any:
+    """Set the number of the library's threads: threadpoolctl, from 3.8 on, listens to one thread until that lets go."""
+    libraries = [each for each in _controller().lib_controllers if hasattr(each, "clear_controlling_thread")]
+    for library in libraries:
+        library.clear_controlling_thread(force=True)
+    former = change()
+    for library in libraries:
+        library.clear_controlling_thread(force=True)
+    return former
 
 
 @cache

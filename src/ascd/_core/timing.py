@@ -14,8 +14,6 @@ from typing import Any
 
 #: Compiling that takes longer than this many seconds is announced, where somebody asked for it.
 A_MOMENT = 0.5
-#: Shown where compiling takes longer than ``A_MOMENT`` and a caller asked for it.
-NOTICE = "compiling, once: the compiled code is kept for the next run"
 
 
 class _Spent(local):
@@ -37,12 +35,8 @@ class Stopwatch:
         return _spent.seconds - self._compiled
 
     @property
-    def elapsed(self) -> float:
-        return time.perf_counter() - self._began
-
-    @property
     def seconds(self) -> float:
-        return self.elapsed - self.compile_seconds
+        return time.perf_counter() - self._began - (_spent.seconds - self._compiled)
 
 
 #: Functions to call with the notice, with the time since they were given.
@@ -70,7 +64,7 @@ def compiling() -> Iterator[None]:
 
 def _announce() -> None:
     while _listeners:
-        _listeners.pop()[0](NOTICE)
+        _listeners.pop()[0]("compiling, once: the compiled code is kept for the next run")
 
 
 @contextmanager

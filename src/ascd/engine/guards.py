@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array, unknown_name
-from ascd._core.contracts import prepared, users_part
+from ascd._core.contracts import prepared, users_classes
 from ascd.engine.descent import active_count
 from ascd.engine.intervals import STEP_LENGTH
 from ascd.engine.tuning import OUTSIDE_ROUNDING
@@ -40,7 +40,7 @@ class CheckedRule(NamedTuple):
 
     def complaint(self) -> str:
         kind, pick, t, n = self.fault[:4]
-        shown, name = "None" if kind == 2.0 else f"{pick:g}", type(users_part(self)).__name__
+        shown, name = "None" if kind == 2.0 else f"{pick:g}", users_classes(self)[0].__name__
         return f"rule {name}: select returned {shown} in step {t:.0f}; it must return one of 0 .. {n - 1:.0f}"
 
 
@@ -63,7 +63,7 @@ class CheckedStep(NamedTuple):
     def complaint(self) -> str:
         _, new, gradient, error, i = self.fault
         return (
-            f"step {type(users_part(self)).__name__}: take returned ({new:g}, {gradient:g}, {error:g}) for coordinate "
+            f"step {users_classes(self)[0].__name__}: take returned ({new:g}, {gradient:g}, {error:g}) for coordinate "
             f"{i:.0f}; it must return the new x, its gradient entry there, finite, and that entry's error, not negative"
         )
 
@@ -79,7 +79,7 @@ def as_part(part: Any, table: dict[str, Any], role: str, contract: type, *argume
             raise unknown_name(part, role, table)
         part = table[part]()
     part = prepared(part, contract, role, *arguments)
-    return GUARDS[role](part, np.zeros(5)) if role in GUARDS and users_part(part) is not None else part
+    return GUARDS[role](part, np.zeros(5)) if role in GUARDS and users_classes(part) else part
 
 
 def raise_complaint(error: Exception, *parts: Any) -> None:
@@ -96,7 +96,7 @@ def check_intervals(oracle: Any, intervals: Any, t: int) -> None:
         radius, slack = intervals.offset + grown, OUTSIDE_ROUNDING * (np.abs(intervals.offset) + np.abs(grown))
         wrong = np.isnan(radius) | (radius < -slack) | np.isnan(intervals.estimate)
     if wrong.any():
-        j, name = int(np.flatnonzero(wrong)[0]), type(users_part(oracle)).__name__
+        j, name = int(np.flatnonzero(wrong)[0]), users_classes(oracle)[0].__name__
         raise ValueError(
             f"oracle {name}: after step {t} coordinate {j} has the estimate {intervals.estimate[j]:g}, "
             f"the radius {radius[j]:g}; estimates must be numbers and radii must not be negative (infinite is allowed)"

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import as_finite_vector, as_flag, as_generator, as_number
-from ascd._core.contracts import confidence_of, users_part
+from ascd._core.contracts import confidence_of, users_classes
 from ascd._core.jit import debugging
 from ascd._core.timing import Stopwatch
 from ascd.engine.descent import DescentPoint, count_violations, descend, objective_at, steepest_score
@@ -267,11 +267,11 @@ class Run:
         self.t, self.checks, self.seconds = 0, 0, 0.0
         self.confidence = confidence_of(self.oracle)
         self.safe = self.confidence == 1.0
-        self.has_users_oracle = users_part(self.oracle) is not None
+        self.has_users_oracle = bool(users_classes(self.oracle))
         # bounds may be wrong where a part is the user's: a loss whose curvature bound is too small, a steepness, …
         steepness, problem = self.point.intervals.steepness, self.point.problem
         parts = (self.oracle, self.rule, self.step, steepness, problem.loss, problem.penalty)
-        self.is_trusted = all(users_part(part) is None for part in parts)
+        self.is_trusted = not users_classes(parts)
         self.has_users_init = not self.unread and bool(np.isfinite(self.point.intervals.offset).any())
         self.piece, self.next_check = 100, 0
         self.next_exact, self.next_guess, self.guesses = EPOCHS_A_LOOK * self.count, 0, 0

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array, as_parameter, as_vector, finite_values
-from ascd._core.contracts import check_methods, methods_of, users_part
+from ascd._core.contracts import check_methods, methods_of, users_classes
 from ascd._core.threads import as_n_jobs, use_threads
 from ascd.matrix.base import ColumnStats, Matrix
 from ascd.matrix.open import open_design
@@ -357,7 +357,7 @@ def gradients_at_zero(loss: Any) -> Array:
     Only those that differ and are not zero; none for a user's loss, which would be compiled for this alone.
     """
     size = loss.sample.target.size
-    if users_part(loss.loss) is not None:
+    if users_classes(loss.loss):
         return np.empty((0, size))
     with np.errstate(all="ignore"):  # exp may overflow on the way to an intercept
         found = np.stack([loss.evaluate(np.zeros((size, 1)), intercept)[1].ravel() for intercept in (False, True)])
