@@ -18,7 +18,7 @@ from lockstep import BOUNDED_RULES, assemble
 from problems import CASES
 
 import ascd
-from ascd._core.contracts import compiled_methods
+from ascd._core.contracts import COMPILED
 from ascd._core.jit import debugging
 from ascd.engine.descent import descend
 from ascd.engine.steepness import STEEPNESS
@@ -110,14 +110,14 @@ def is_part(thing):
     """A named tuple with compiled methods, unlike those of results and reports."""
     if not (isinstance(thing, type) and issubclass(thing, tuple) and hasattr(thing, "_fields")):
         return False
-    return bool((set(vars(thing)) - set(thing._fields)) & set(compiled_methods()))
+    return bool((set(vars(thing)) - set(thing._fields)) & set(COMPILED))
 
 
 def test_no_field_of_the_parts_hides_a_compiled_method():
     """Compiled code would read the method where it means the field."""
     modules = [import_module(each.name) for each in pkgutil.walk_packages(ascd.__path__, "ascd.")]
     parts = {part for module in modules for part in vars(module).values() if is_part(part)}
-    names = set(compiled_methods())
+    names = set(COMPILED)
     clashes = [(part.__name__, field) for part in parts for field in part._fields if field in names]
     assert {"DescentPoint", "Huber", "Heap", "SweepState"} <= {part.__name__ for part in parts}
     assert not clashes

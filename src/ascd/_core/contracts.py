@@ -31,28 +31,9 @@ def methods_of(contract: type) -> dict[str, list[str]]:
     return {name: arguments_of(function) for name, function in compiled.items()}
 
 
-#: Methods beyond the contracts, marked with ``ascd.helper``: name → argument names.
-_shared: dict[str, list[str]] = {}
-
-
-def share_method(name: str, arguments: list[str]) -> None:
-    """Let compiled code call a method; methods of one name have the same arguments in all classes."""
-    known = compiled_methods().get(name, arguments)
-    if known != arguments:
-        given, other = ", ".join(arguments), ", ".join(known)
-        raise TypeError(f"the method {name}({given}) needs another name: compiled code knows {name}({other})")
-    _shared[name] = arguments
-
-
-def compiled_methods() -> dict[str, list[str]]:
-    """Return all methods that compiled code may call."""
-    return {**contract_methods(), **_shared}
-
-
-@cache
-def contract_methods() -> dict[str, list[str]]:
-    """Return the methods of all contracts together: name → argument names."""
-    return {name: arguments for contract in CONTRACTS for name, arguments in methods_of(contract).items()}
+#: All methods that compiled code may call, those marked with ``ascd.helper`` among them: name → argument names, which
+#: are the same in all classes.
+COMPILED = {name: arguments for contract in CONTRACTS for name, arguments in methods_of(contract).items()}
 
 
 def optional_methods_of(contract: type) -> dict[str, list[str]]:
@@ -88,7 +69,7 @@ def _check_kind(kind: Any, contract: type, role: str) -> None:
         # numba passes no ``self`` to methods of a tuple without fields; our own have a number that is not read
         raise TypeError(f"{role} {kind.__name__} needs at least one field, for example  unit: float = 1.0")
     optional, required = optional_methods_of(contract), methods_of(contract)
-    clash = sorted(set(kind._fields) & {*compiled_methods(), *optional})
+    clash = sorted(set(kind._fields) & {*COMPILED, *optional})
     if clash:
         raise TypeError(f"{role} {kind.__name__}: rename the field {clash[0]!r}, there is a method of that name")
     for method, expected in required.items():
@@ -136,10 +117,12 @@ def is_ours(kind: Any) -> bool:
 
 def users_classes(value: Any) -> tuple[type, ...]:
     """Return the classes of the parts inside a value, itself included, that are not from this package."""
-    if not isinstance(value, tuple):
-        return ()
-    own = () if is_ours(value.__class__) or not hasattr(value, "_fields") else (value.__class__,)
-    return own + tuple(kind for field in value if isinstance(field, tuple) for kind in users_classes(field))
+    kind = value.__class__
+    found: tuple[type, ...] = (kind,) if hasattr(value, "_fields") and not is_ours(kind) else ()
+    if isinstance(value, tuple):
+        for field in value:
+            found += users_classes(field) if isinstance(field, tuple) else ()
+    return found
 
 
 # ---- errors in the user's methods

@@ -178,9 +178,13 @@ def helper(function: Function, is_strict: bool = False) -> Function:
     """
     arguments = contracts.arguments_of(function)
     if arguments[:1] == ["self"] and not function.__qualname__.rpartition(".")[0].endswith("<locals>"):
-        if function.__name__ not in contracts.compiled_methods():
-            _when_imported(partial(_register_method, function.__name__, arguments))
-        contracts.share_method(function.__name__, arguments)
+        name, is_new = function.__name__, function.__name__ not in contracts.COMPILED
+        known = contracts.COMPILED.setdefault(name, arguments)
+        if known != arguments:
+            given, other = ", ".join(arguments), ", ".join(known)
+            raise TypeError(f"the method {name}({given}) needs another name: compiled code knows {name}({other})")
+        if is_new and _numba.cache_info().currsize:
+            _register_method(name, arguments)
     else:
         _when_imported(partial(_register_helper, function, is_strict))
     return function
@@ -219,7 +223,7 @@ def _numba() -> Any:
     scalars.teach_numba(_options(True))
     for function in (scalars.exp_of_negative, scalars.log_of_one_plus):
         _register_helper(function, False)
-    for method, arguments in contracts.contract_methods().items():
+    for method, arguments in contracts.COMPILED.items():
         _register_method(method, arguments)
     for register in _registrations:
         register()
