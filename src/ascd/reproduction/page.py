@@ -33,18 +33,11 @@ INDEX = re.compile(r"(?<!\w)(\w)_(∞|[^\W_]+)(?!\w)")
 COLORS = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#2aa5d8", "#555555", "#7a4fbf", "#8c510a", "#5b7f00",
 )  # fmt: skip
-#: First word of a method's name in lower case → its colour on every page.
-METHOD_COLORS = {
-    "ucd": COLORS[0], "uniform": COLORS[0], "scd": COLORS[1], "steepest": COLORS[1], "ascd": COLORS[2],
-    "a-ascd": COLORS[3], "ascd.solve": COLORS[7], "scikit-learn": COLORS[6], "cyclic": COLORS[5],
-}  # fmt: skip
 #: Points of the horizontal axis in a table of numbers, besides its beginning, and rows where all curves are thin.
 TABLE_POINTS, MOST_THIN = 5, 6
 #: Values at or below this are not drawn on a logarithmic axis.
 SMALLEST_DRAWN = 1e-14
 PANELS_A_ROW = 4
-#: Characters of a name that matplotlib draws.
-LONGEST_NAME = 120
 Numbers = Sequence[float]
 
 
@@ -75,7 +68,7 @@ class Series(NamedTuple):
     thin: bool = False
 
     def plain(self, color: str) -> dict[str, Any]:
-        """Return a form for JSON, with the colour filled in."""
+        """Return a form for JSON, with the colour filled in: six digits, and None for values that are not finite."""
         values = {name: _rounded(getattr(self, name)) for name in ("y", "low", "high", "right")}
         return {**self._asdict(), **values, "x": {key: _rounded(x) for key, x in self.x.items()}, "color": color}
 
@@ -94,23 +87,14 @@ class Chart(NamedTuple):
     far: bool = False  # the horizontal axis is logarithmic at first
 
     def plain(self) -> dict[str, Any]:
-        """Return a form for JSON: six digits, and None for values that are not finite."""
-        colors = colors_of(self.series)
-        series = [one.plain(color) for one, color in zip(self.series, colors, strict=True)]
+        """Return a form for JSON."""
+        series = [one.plain(color) for one, color in zip(self.series, colors_of(self.series), strict=True)]
         return {**self._asdict(), "axes": [axis._asdict() for axis in self.axes], "series": series}
 
 
 def colors_of(series: Sequence[Series]) -> list[str]:
-    """Return a colour for each series: its own, that of its method, or the next one that is free."""
-    found = [one.color for one in series]
-    for number, one in enumerate(series):
-        usual = METHOD_COLORS.get(one.name.partition(" ")[0].lower(), "")
-        if not found[number] and usual not in found:
-            found[number] = usual
-    free = [color for color in COLORS if color not in found] or list(COLORS)
-    for place, number in enumerate([number for number, color in enumerate(found) if not color]):
-        found[number] = free[place % len(free)]
-    return found
+    """Return a colour for each series: its own, or that of its place."""
+    return [one.color or COLORS[place % len(COLORS)] for place, one in enumerate(series)]
 
 
 def _rounded(values: Numbers) -> list[float | None]:
@@ -171,21 +155,18 @@ def draw_charts(
         _draw(chart, figure.add_subplot(rows, columns, number + 1), axis)
     if title:
         figure.suptitle(indexed(title))
-    written = []
-    for ending in endings:
-        target = Path(f"{path}.{ending}")
+    targets = [Path(f"{path}.{ending}") for ending in endings]
+    for target, ending in zip(targets, endings, strict=True):
         with whole_file(target) as draft, warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph .* missing from")  # a name may be in any script
             figure.savefig(draft, dpi=130, format=ending, metadata={"Date": None} if ending == "svg" else None)
-        written.append(target)
-    return written
+    return targets
 
 
 def indexed(text: str) -> str:
     """Return text for matplotlib with what follows a letter and an underscore as an index, and all else unchanged."""
     plain = "".join(letter if letter.isprintable() else " " for letter in text)
-    shown = plain if len(plain) <= LONGEST_NAME else f"{plain[:LONGEST_NAME]}…"
-    return INDEX.sub(r"\1$_{\\mathregular{\2}}$", as_label(shown))
+    return INDEX.sub(r"\1$_{\\mathregular{\2}}$", as_label(plain))
 
 
 def _draw(chart: Chart, ax: Any, axis: str) -> None:
@@ -343,10 +324,8 @@ def table_html(head: Sequence[str], rows: Sequence[Sequence[Any]], label: str) -
     body = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
     wordy = any(len(cell) > WORDY for row in rows for cell in row if isinstance(cell, str))
     name = html.escape(re.sub(r"<[^>]*>", "", label), quote=True)
-    return (
-        f'<div class="scroll{" long" * wordy}" role="region" aria-label="{name}" tabindex="0"><table>'
-        f"<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
-    )
+    opening = f'<div class="scroll{" long" * wordy}" role="region" aria-label="{name}" tabindex="0">'
+    return f"{opening}<table><thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
 
 
 def _cell(cell: Any) -> str:

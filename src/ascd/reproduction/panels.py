@@ -83,14 +83,9 @@ EVERYTHING = Size(3000, 4000, 8, 1), Size(0, 0, 12, 1)
 SOME_COLUMNS = Size(3000, 1000, 15, 2), Size(0, 5000, 20, 3)
 
 STARTS = (
-    UCD,
-    SCD,
-    *(
-        Method(f"{label} {name}", label.lower(), G2, init=init)
-        for label in ("ASCD", "a-ASCD")
-        for name, init in (("true", ""), ("none", "none"))
-    ),
-)
+    UCD, SCD, Method("ASCD true", "ascd", G2), Method("ASCD none", "ascd", G2, init="none"),
+    Method("a-ASCD true", "a-ascd", G2), Method("a-ASCD none", "a-ascd", G2, init="none"),
+)  # fmt: skip
 #: ASCD with simulated g² of several precisions.
 PRECISIONS = tuple(Method(f"ASCD ε = {ε}", "ascd", f"simulated({ε})") for ε in ("0", "0.001", "0.01", "0.1", "1"))
 PAPER = (
@@ -110,11 +105,7 @@ PAPER = (
     ),
 )  # fmt: skip
 
-RULES_BESIDE = (
-    *(Method(label, label.lower().replace("ℓ", "l"), G2) for label in ("ASCD", "u-ASCD", "ℓ-ASCD", "a-ASCD")),
-    UCD,
-    SCD,
-)
+RULES_BESIDE = (*four(G2), Method("u-ASCD", "u-ascd", G2), Method("ℓ-ASCD", "l-ascd", G2))
 ORACLES_BESIDE = (
     UCD,
     SCD,
