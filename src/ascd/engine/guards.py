@@ -90,7 +90,9 @@ def raise_complaint(error: Exception, *parts: Any) -> None:
 
 
 def check_intervals(oracle: Any, intervals: Any, t: int) -> None:
-    """Raise a ValueError where an oracle has left a radius below 0 or something that is not a number."""
+    """Raise a ValueError where a user's oracle has left a radius below 0 or something that is not a number."""
+    if not users_classes(oracle):
+        return
     with np.errstate(invalid="ignore"):
         grown = intervals.lengths[STEP_LENGTH] * intervals.norm
         radius, slack = intervals.offset + grown, OUTSIDE_ROUNDING * (np.abs(intervals.offset) + np.abs(grown))

@@ -24,7 +24,7 @@ from ascd._core.jit import debugging
 from ascd._core.timing import Stopwatch
 from ascd.engine.descent import DescentPoint, count_violations, descend, objective_at, steepest_score
 from ascd.engine.guards import check_intervals, raise_complaint
-from ascd.engine.intervals import EPSILON, start_intervals
+from ascd.engine.intervals import start_intervals
 from ascd.engine.oracles import as_oracle
 from ascd.engine.rules import WorkingSetSweeps, as_rule
 from ascd.engine.steepness import as_steepness
@@ -35,7 +35,6 @@ from ascd.engine.tuning import (
     EPOCHS_A_LOOK,
     FEWEST_STEPS,
     LONGEST_PIECE,
-    PIECE_GROWTH,
     SHORTEST_PIECE,
 )
 from ascd.problem.penalties import nearest_allowed
@@ -257,25 +256,18 @@ class Run:
     """One descent from its first step to its solution."""
 
     def __init__(self, problem: Any, assembly: Assembly, record_gap: bool) -> None:
-        self.problem, self.unread = problem, assembly.unread
-        self.point, self.rule, self.oracle = assembly.point, assembly.rule, assembly.oracle
-        self.step, self.rng, self.chosen = assembly.step, assembly.rng, assembly.chosen
-        self.record_gap = record_gap
-        self.count = self.point.x.size
+        self.problem, self.record_gap, self.chosen = problem, record_gap, assembly.chosen
+        self.point, self.rule, self.oracle, self.step, self.rng = assembly[:5]
+        self.unread, self.count = assembly.unread, assembly.point.x.size
         self.bounds = (math.inf, 0.0, self.count)  # see ``summarise_bounds``
-        self.trace = Trace()
-        self.t, self.checks, self.seconds = 0, 0, 0.0
+        self.trace, self.t, self.seconds = Trace(), 0, 0.0
+        self.piece, self.next_check, self.next_exact, self.has_read_all = 100, 0, EPOCHS_A_LOOK * self.count, False
         self.confidence = confidence_of(self.oracle)
-        self.safe = self.confidence == 1.0
-        self.has_users_oracle = bool(users_classes(self.oracle))
         # bounds may be wrong where a part is the user's: a loss whose curvature bound is too small, a steepness, …
-        steepness, problem = self.point.intervals.steepness, self.point.problem
-        parts = (self.oracle, self.rule, self.step, steepness, problem.loss, problem.penalty)
-        self.is_trusted = not users_classes(parts)
-        self.has_users_init = not self.unread and bool(np.isfinite(self.point.intervals.offset).any())
-        self.piece, self.next_check = 100, 0
-        self.next_exact, self.next_guess, self.guesses = EPOCHS_A_LOOK * self.count, 0, 0
-        self.rate = float(steepness.rates(self.point.problem.norm).max()) if hasattr(steepness, "rates") else 0.0
+        intervals, parts = self.point.intervals, self.point.problem
+        used = (self.oracle, self.rule, self.step, intervals.steepness, parts.loss, parts.penalty)
+        self.is_proof = self.confidence == 1.0 and not users_classes(used)
+        self.has_users_init = not self.unread and bool(np.isfinite(intervals.offset).any())
 
     def until(
         self, limits: Limits, tol: float, schedule: Schedule, callback: Callable[[Snapshot], Any] | None, show: Show
@@ -315,13 +307,12 @@ class Run:
 
     def _advance(self, limit: int) -> None:
         # counted beforehand: Ctrl-C inside the compiled loop is raised when all its steps have been taken
-        first, self.t = self.t, min(self.t + self.piece, limit)
-        before = self.seconds
+        first, self.t, before = self.t, min(self.t + self.piece, limit), self.seconds
         self._descend(False, first)
         if self.seconds - before > LONGEST_PIECE:
             self.piece = max(1, self.piece // 2)
         elif self.t - first == self.piece and self.seconds - before < SHORTEST_PIECE:
-            self.piece *= 2 if self.seconds - before > SHORTEST_PIECE / PIECE_GROWTH else PIECE_GROWTH
+            self.piece *= 2
 
     def _descend(self, unread: bool, first: int) -> None:
         """Run the compiled loop from step ``first`` to step t."""
@@ -331,34 +322,28 @@ class Run:
         except (IndexError, ValueError) as error:
             raise_complaint(error, self.rule, self.step)
             raise
-        if self.has_users_oracle:
-            check_intervals(self.oracle, self.point.intervals, self.t)
+        check_intervals(self.oracle, self.point.intervals, self.t)
         self.seconds += watch.seconds
 
     def _has_converged(self, tol: float) -> bool:
-        """Return whether no score can exceed ``tol``, by the bounds where they are safe, else by exact entries.
+        """Return whether no score can exceed ``tol``, by the bounds where they prove it, else by exact entries.
 
-        All columns are read where the bounds are not safe, where rounding alone may keep them above ``tol``, and
-        once in EPOCHS_A_LOOK epochs.
+        All columns are read where bounds are below ``tol`` that prove nothing, and once in EPOCHS_A_LOOK epochs:
+        rounding alone may keep bounds above ``tol``.
         """
         if self.t < self.next_check:
             return False
         self.next_check = self.t + max(FEWEST_STEPS, self.count // CHECKS_AN_EPOCH)
-        if tol <= 0.0:
+        is_small = self.bounds[0] <= tol
+        if tol <= 0.0 or not (is_small or self.t >= self.next_exact):
             return False
-        if self.bounds[0] <= tol:
-            if self.safe and self.is_trusted:
-                self._check_init(tol)
-                return True
-        elif self._may_be_rounding(tol):
-            self.guesses += 1
-            self.next_guess = self.t + self.count * 2**self.guesses  # failures become rare
-        elif self.t < self.next_exact:
-            return False
+        if is_small and self.is_proof:
+            self._check_init(tol)
+            return True
         self.next_exact = self.t + EPOCHS_A_LOOK * self.count
-        if self.checks == 0:
+        if not self.has_read_all:
             self._steepest()  # the time of compiling is not counted
-        self.checks += 1
+            self.has_read_all = True
         watch = Stopwatch()
         steepest = self._steepest()
         self.point.reads[0] += self.problem.n_features
@@ -393,11 +378,6 @@ class Run:
         if np.isfinite(point.x).all():
             _, point.predictor[:], point.raw_gradient[:] = self.problem.evaluate(point.x)
 
-    def _may_be_rounding(self, tol: float) -> bool:
-        """Return whether the bounds without their rounding would be below ``tol``."""
-        rounding = self.rate * self.point.intervals.lengths[EPSILON]
-        return self.t >= self.next_guess and self.bounds[0] - rounding <= tol
-
     def _steepest(self) -> float:
         """Return the largest score, from exact entries; infinite where the raw gradient is not finite."""
         point = self.point
@@ -415,7 +395,7 @@ class Run:
             active=active,
             zero_lower=zeros,
             bound=bound,
-            violations=math.nan if self.safe else int(count_violations(self.point)),
+            violations=math.nan if self.confidence == 1.0 else int(count_violations(self.point)),
             reads=self.point.reads[0],
             seconds=self.seconds,
         )
@@ -425,21 +405,15 @@ class Run:
         found = float(objective_at(self.point.problem, self.point.x, self.point.predictor))
         return math.inf if math.isnan(found) else found  # 0·x² of an x whose square is too large
 
-    def _zero_objective(self) -> float:
-        """Return F at the allowed point nearest to zero, or the gap there where F is not positive: the unit of tol."""
-        nearest = nearest_allowed(self.problem.parts.penalty, self.problem.n_features)
-        value = self.problem.objective(nearest)
-        return value if value > 0.0 else self.problem.gap(nearest)
-
     def _solution(self, status: Status, tol: float) -> Solution:
         """Return the result; scores decide when a run ends, its status is "converged" where its gap proves it."""
         self._recompute()
         if len(self.trace) == 0 or self.trace.iteration[-1] < self.t:
             self._record()
         del self.rule, self.oracle  # frees their work arrays before the certificate needs its own
-        x = self.point.x
-        is_finite = bool(np.isfinite(x).all())
-        gap, zero = self.problem.gap(x) if is_finite else math.inf, self._zero_objective()
+        x, nearest = self.point.x, nearest_allowed(self.problem.parts.penalty, self.count)
+        is_finite, zero = bool(np.isfinite(x).all()), self.problem.objective(nearest)
+        gap, zero = self.problem.gap(x) if is_finite else math.inf, zero if zero > 0.0 else self.problem.gap(nearest)
         if status is Status.CONVERGED and not gap <= tol * zero:
             status = Status.STATIONARY
         return Solution(

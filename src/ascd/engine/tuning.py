@@ -13,8 +13,6 @@ import numpy as np
 DEFAULT_EPOCHS = 1000
 #: Seconds that a piece of the loop should take: Ctrl-C is handled between pieces.
 SHORTEST_PIECE, LONGEST_PIECE = 0.05, 0.2
-#: A piece that was far too short is followed by one so many times as long: after each the bounds are computed.
-PIECE_GROWTH = 16
 #: Convergence is tested this many times in an epoch, but not after fewer steps than this.
 CHECKS_AN_EPOCH, FEWEST_STEPS = 4, 64
 #: v is measured so often that it costs so many samples a step; they are a nanosecond each.
