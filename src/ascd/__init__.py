@@ -21,19 +21,13 @@ TYPE_CHECKING = False  #: as in ``typing``, which takes longer to import than al
 if TYPE_CHECKING:
     from ascd._core.jit import at, helper
     from ascd.engine.minimize import minimize
-    from ascd.engine.oracles import Cached, Exact, Norm, Random, Reference, Simulated, Sketch, Stochastic
-    from ascd.engine.rules import (
-        ASCD,
-        Block,
-        Cyclic,
-        HeuristicASCD,
-        Importance,
-        LowerASCD,
-        Steepest,
-        Uniform,
-        UpperASCD,
-        WorkingSetSweeps,
-    )
+    from ascd.engine.oracles.products import Cached, Exact, Norm, Random, Simulated, Sketch
+    from ascd.engine.oracles.reference import Reference
+    from ascd.engine.oracles.stochastic import Stochastic
+    from ascd.engine.rules.ascd import ASCD
+    from ascd.engine.rules.largest import Block, HeuristicASCD, LowerASCD, Steepest, UpperASCD
+    from ascd.engine.rules.oblivious import Cyclic, Importance, Uniform
+    from ascd.engine.rules.working_set import WorkingSetSweeps
     from ascd.estimators import *  # noqa: F403
     from ascd.io.models import load
     from ascd.io.opening import OnDisk, open_data
@@ -69,9 +63,13 @@ _FILES = {
     "ascd._core.jit": "at helper",
     "ascd.matrix.table": "Table",
     "ascd.engine.minimize": "minimize",
-    "ascd.engine.oracles": "Cached Exact Norm Random Reference Simulated Sketch Stochastic",
-    "ascd.engine.rules": "ASCD Block Cyclic HeuristicASCD "
-    "Importance LowerASCD Steepest Uniform UpperASCD WorkingSetSweeps",
+    "ascd.engine.oracles.products": "Cached Exact Norm Random Simulated Sketch",
+    "ascd.engine.oracles.reference": "Reference",
+    "ascd.engine.oracles.stochastic": "Stochastic",
+    "ascd.engine.rules.ascd": "ASCD",
+    "ascd.engine.rules.largest": "Block HeuristicASCD LowerASCD Steepest UpperASCD",
+    "ascd.engine.rules.oblivious": "Cyclic Importance Uniform",
+    "ascd.engine.rules.working_set": "WorkingSetSweeps",
     "ascd.estimators": " ".join(estimators._HOMES),
     "ascd.io.models": "load",
     "ascd.io.opening": "OnDisk open_data",

@@ -39,7 +39,7 @@ import numpy as np
 from ascd._core.checks import Array, as_finite_vector, as_vector, unknown_name
 from ascd._core.jit import helper
 from ascd.engine.tuning import ADDITION_ROUNDING, INTERVAL_ROUNDING, SUM_ROUNDING
-from ascd.problem.arithmetic import added, has_digits
+from ascd.problem.arithmetic import added, has_digits, norm
 from ascd.problem.problem import Parts
 from ascd.problem.tuning import SQUARE_ROUNDING
 
@@ -172,8 +172,5 @@ def start_lengths(size: float, x: Array, parts: Any) -> Array:
 
 def weighted_norm(raw_gradient: Array, weight: Any) -> float:
     """Return ‖v‖ with |⟨a_j, v⟩| ≤ ‖a_j‖‖v‖: as a_j is weighted by the samples, v is divided by the weights."""
-    weighs = np.broadcast_to(weight, raw_gradient.shape) > 0.0
-    scaled = raw_gradient[weighs] / np.sqrt(np.broadcast_to(weight, raw_gradient.shape)[weighs])
-    largest = float(np.abs(scaled).max(initial=0.0))
-    # divided by the largest, so that no square overflows
-    return largest * float(np.linalg.norm(scaled / largest)) if largest > 0.0 else 0.0
+    weights = np.broadcast_to(weight, raw_gradient.shape)
+    return norm(raw_gradient[weights > 0.0] / np.sqrt(weights[weights > 0.0]))

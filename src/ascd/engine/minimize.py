@@ -26,7 +26,8 @@ from ascd.engine.descent import DescentPoint, count_violations, descend, objecti
 from ascd.engine.guards import check_intervals, raise_complaint
 from ascd.engine.intervals import start_intervals
 from ascd.engine.oracles import as_oracle
-from ascd.engine.rules import WorkingSetSweeps, as_rule
+from ascd.engine.rules import as_rule
+from ascd.engine.rules.working_set import WorkingSetSweeps
 from ascd.engine.steepness import as_steepness
 from ascd.engine.steps import as_step
 from ascd.engine.tuning import (

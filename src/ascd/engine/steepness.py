@@ -88,7 +88,15 @@ class Displacement(NamedTuple):
         return at(self.scale, j) * abs(penalty.prox(x - step * g, step, j) - x)
 
     def bounds(self, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
-        return bounds_at_ends(self, penalty, j, x, g, r)
+        """Return bounds of a convex score with minimum 0 on −∂Ψ_j(x), from its values at the ends of g ± r."""
+        at_lo, at_hi = self.score(penalty, j, x, g - r), self.score(penalty, j, x, g + r)
+        low, high = penalty.subgradient(x, j)
+        lower = 0.0
+        if g - r + low > 0.0:
+            lower = at_lo
+        elif g + r + high < 0.0:
+            lower = at_hi
+        return lower, max(at_lo, at_hi)
 
     def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float:
         return max(self.score(penalty, j, x, g - r), self.score(penalty, j, x, g + r))
@@ -117,24 +125,8 @@ class ModelDecrease(NamedTuple):
             excess = 0.0
         return math.sqrt(2.0 * self.scale * (curved + excess))
 
-    def bounds(self, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
-        return bounds_at_ends(self, penalty, j, x, g, r)
-
-    def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float:
-        return max(self.score(penalty, j, x, g - r), self.score(penalty, j, x, g + r))
-
-
-@helper
-def bounds_at_ends(steepness: Any, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
-    """Return bounds of a convex score with minimum 0 on −∂Ψ_j(x), from its values at the ends of g ± r."""
-    at_lo, at_hi = steepness.score(penalty, j, x, g - r), steepness.score(penalty, j, x, g + r)
-    low, high = penalty.subgradient(x, j)
-    lower = 0.0
-    if g - r + low > 0.0:
-        lower = at_lo
-    elif g + r + high < 0.0:
-        lower = at_hi
-    return lower, max(at_lo, at_hi)
+    bounds = Displacement.bounds
+    signed_upper = Displacement.signed_upper
 
 
 @helper

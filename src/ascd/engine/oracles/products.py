@@ -7,15 +7,11 @@ paper's g and δ for every loss (see ``ascd.problem``):
 
 After a step by γ the estimates move by γ·g_ij and the radii grow by |γ|·δ_ij (not γ·δ_ij, erratum).
 
-* ``Exact`` (g¹): from a Gram matrix or, for sparse data, Σ_{k : a_ki ≠ 0} s_k a_ki a_kj through the rows of a_i.
-* ``Sketch`` (g²): from a random embedding S with independent entries √(3/m)·{+1, 0, −1}, probabilities 1/6, 2/3, 1/6
-  (Achlioptas 2003).  It keeps all products within ε‖a_i‖‖a_j‖ with probability at least 1 − failure for
-  m ≥ ln(2n²/failure)/(ε²/4 − ε³/6); where m is not below d, products are exact.
-* ``Simulated``: the exact product plus a uniform error of relative size ε, the paper's model; n column reads a step.
-* ``Norm`` (g³): p = 0, e = ‖a_i‖‖a_j‖ by Cauchy and Schwarz; the estimates stay and one number inflates all radii.
-* ``Random`` (g⁴): p uniform in ±‖a_i‖‖a_j‖.  It can be off by ‖a_i‖‖a_j‖ + |p|, not by ‖a_i‖‖a_j‖ as printed (erratum
-  E4); ``printed=True`` uses the paper's radius to reproduce its figures, and such runs count violated bounds.
-* ``Cached``: exact products for the columns that move often, another oracle for the rest, as the paper proposes.
+``Sketch`` (g²) uses a random embedding S with independent entries √(3/m)·{+1, 0, −1}, probabilities 1/6, 2/3, 1/6
+(Achlioptas 2003).  It keeps all products within ε‖a_i‖‖a_j‖ with probability at least 1 − failure for
+m ≥ ln(2n²/failure)/(ε²/4 − ε³/6); where m is not below d, products are exact.  ``Random`` (g⁴) draws p uniformly from
+±‖a_i‖‖a_j‖: it can be off by ‖a_i‖‖a_j‖ + |p|, not by ‖a_i‖‖a_j‖ as printed (erratum E4); ``printed=True`` uses the
+paper's radius to reproduce its figures, and such runs count violated bounds.
 """
 
 from __future__ import annotations
@@ -140,14 +136,7 @@ class RowProducts(NamedTuple):
 
 
 def sketch_dimension(n: int, epsilon: float, failure: float) -> int:
-    """Return the number of rows m that the Johnson–Lindenstrauss lemma asks for.
-
-    Examples
-    --------
-    >>> from ascd.engine.oracles.products import sketch_dimension
-    >>> sketch_dimension(1000, 0.5, 0.01)
-    459
-    """
+    """Return the number of rows m that the Johnson–Lindenstrauss lemma asks for."""
     return math.ceil(math.log(2.0 * n**2 / failure) / (epsilon**2 / 4.0 - epsilon**3 / 6.0))
 
 

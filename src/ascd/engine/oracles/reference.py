@@ -6,21 +6,18 @@ w_j² = ‖a_j‖² − g_ref,j²/‖v_ref‖², so by Cauchy and Schwarz
 
     ∇_j = ⟨a_j, v⟩  ∈  s·g_ref,j ± ‖e‖·w_j.
 
-This is the tightest interval that ‖a_j‖ and one product allow.  It needs no curvature bound, so it serves every loss,
-and it accounts for the overall shrinking of v.  It is intersected with the interval of "norm".
+It needs no curvature bound, so it serves every loss, and is intersected with the interval of "norm".
 
 **Measuring.**  s and ‖e‖ take one pass over v and v_ref (``measure``).  With their values at the last measurement and
 the path since, Σ|γ_t|·M‖a_{i_t}‖,
 
     ∇_j  ∈  s·g_ref,j ± (‖e‖·w_j + path·‖a_j‖),
 
-because v has moved by a vector whose product with a_j is at most path·‖a_j‖ (the bound of "norm").  So the intervals
-hold after every step, measured or not.  A measurement is made when the steps since the last one have touched as many
-entries as it reads, so that it costs no more than the steps do; a rule may ask for one before it reads bounds.
+by the bound of "norm", so the intervals hold after every step, measured or not.  A measurement is made when the steps
+since the last one have touched as many entries as it reads; a rule may ask for one before it reads bounds.
 
-**Refreshing.**  A read that moves nothing is wasted: better bounds would have spared it.  When the reads wasted since
-the last refresh reach ``patience`` times the n reads of a refresh, the present point becomes the reference.  So
-refreshing never costs more than a fixed multiple of what it might have saved.
+**Refreshing.**  When the reads that moved nothing since the last refresh reach ``patience`` times n, the present point
+becomes the reference.  So refreshing never costs more than a fixed multiple of what it might have saved.
 """
 
 from __future__ import annotations

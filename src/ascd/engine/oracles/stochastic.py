@@ -1,34 +1,17 @@
 """The stochastic oracle: gradient entries from a sample of the rows; intervals hold with a stated probability.
 
-The paper ends with the question whether ASCD extends to the stochastic setting with its guarantees.  Here the rule, the
-step and the exact read of the chosen column stay as they are; the *other* entries are estimated from rows:
+    ∇_j = ⟨a_j, v⟩ = c_j + Σ_k a_kj·e_k,        e = v − v_ref,  c_j = ⟨a_j, v_ref⟩  (0 without anchor).
 
-    ∇_j = ⟨a_j, v⟩ = c_j + ⟨a_j, e⟩ = c_j + Σ_k a_kj·e_k,        e = v − v_ref,  c_j = ⟨a_j, v_ref⟩  (0 without anchor).
-
-**Sampling.**  m rows are drawn with replacement, row k with probability p_k = |e_k|ρ_k/S, ρ_k = max_j |a_kj|/‖a_j‖ and
-S = Σ|e_k|ρ_k.  A draw gives y_j = sign(e_k)·a_kj/(ρ_k‖a_j‖) ∈ [−1, 1] with mean ⟨a_j, e⟩/(S‖a_j‖) for every column at
-once, and E y² ≤ E|y| ≤ ‖e‖/S.  The draws come in the order of their rows, from m sorted uniform numbers made by m + 1
+m rows are drawn with replacement, row k with probability |e_k|ρ_k/S, ρ_k = max_j |a_kj|/‖a_j‖ and S = Σ|e_k|ρ_k.  A
+draw gives y_j = sign(e_k)·a_kj/(ρ_k‖a_j‖) ∈ [−1, 1] with mean ⟨a_j, e⟩/(S‖a_j‖) for every column at once, and
+E y² ≤ E|y| ≤ ‖e‖/S.  The draws come in the order of their rows, from m sorted uniform numbers made by m + 1
 exponential gaps: one pass over e finds S, a second one all rows.
 
-**Radius.**  With sample mean ȳ and sample variance V̂ each of these holds with probability at least 1 − η:
-
-* Bernstein, where E y² ≤ q is known:   |ȳ − μ| ≤ √(2q·ln(2/η)/m) + 2·ln(2/η)/(3m),  as |y − μ| ≤ 2;
-* empirical Bernstein (Maurer and Pontil 2009, Theorem 4, both sides, a range of length 2):
-  |ȳ − μ| ≤ √(2V̂·ln(4/η)/m) + 14·ln(4/η)/(3(m − 1)).
-
-``sampled_radius`` is the smaller of both, each with half of the probability.  Sample s of a run gets the share 6/(π²s²)
-of the allowed failure, divided by the n entries that it estimates; the shares sum to 1.  As v may depend on former
-samples but this one is independent of v, **all intervals of a run hold together with probability at least
-1 − failure**.  For rounding δ = (m + d)·SUM_ROUNDING is added to the radius and to ‖e‖/S, 2δ to V̂.  Between samples
-the intervals are inflated as by "norm".  Each is intersected with the previous one; where the intersection is empty one
-of both is wrong, and the column is read.
-
-**When.**  A sample costs m rows and two passes over v.  It is drawn when the columns read since the last one come to
-that and the radii have grown by ``patience`` times what the last sample left: near the minimum sampling ceases.
-
-**Anchored.**  When the reads that moved nothing come to a quarter of n, the gradient is read exactly, v_ref = v, and
-from there on its change alone is sampled (the control variate of variance-reduced methods): the radius of a sample then
-follows ‖v − v_ref‖ instead of ‖v‖, which does not fall to 0.
+Sample s of a run gets the share 6/(π²s²) of the allowed failure, divided by the n entries that it estimates, so that
+all intervals of a run hold together with probability at least 1 − failure.  For rounding δ = (m + d)·SUM_ROUNDING is
+added to the radius and to ‖e‖/S, 2δ to V̂.  Between samples the intervals are inflated as by "norm".  Each is
+intersected with the previous one; where the intersection is empty one of both is wrong, and the column is read.
+``docs/selection.md`` has the proof, when samples are drawn and anchors set, and what it gains.
 """
 
 from __future__ import annotations
@@ -48,8 +31,8 @@ from ascd.matrix.sparse import CSC, as_rows
 from ascd.problem.arithmetic import has_digits
 
 #: Rows of ``Sampled.account``: samples drawn, G + ε and the sum of the radii after the last one, reads then, moves
-#: since the anchor, reads that waste is counted from, empty intersections.
-SAMPLES, INFLATION_THEN, LEFT, SAMPLED_AT, MOVED_SINCE, WASTE_FROM, REFUTED = range(7)
+#: since the anchor, reads that waste is counted from.
+SAMPLES, INFLATION_THEN, LEFT, SAMPLED_AT, MOVED_SINCE, WASTE_FROM = range(6)
 
 
 class Stochastic(NamedTuple):
@@ -90,7 +73,7 @@ class Stochastic(NamedTuple):
         n, d = parts.norm.size, parts.sample.target.size
         draws = max(FEWEST_ROWS, d // n) if self.rows is None else as_count(self.rows, "Stochastic rows", low=2)
         sample, columns = start_sample(parts, draws), n / max(1, parts.matrix.stored().size)
-        place = (np.zeros(d), np.zeros(n), np.zeros(7))
+        place = (np.zeros(d), np.zeros(n), np.zeros(6))
         return Sampled(sample, *place, failure, patience, anchored, columns, float(parts.norm.sum()))
 
 
@@ -184,7 +167,6 @@ class Sampled(NamedTuple):
         known, width = intervals.estimate[j], intervals.radius_at(j)
         low, high = max(known - width, middle - radius), min(known + width, middle + radius)
         if low > high:
-            self.account[REFUTED] += 1.0
             intervals.set_entry(j, point.partial(j), 0.0)
         elif high - low < 2.0 * width:
             intervals.set_entry(j, 0.5 * (low + high), 0.5 * (high - low))
@@ -306,15 +288,7 @@ def fill_weights(matrix: Any, length: Array, weight: Array) -> None:
 
 @helper
 def share_of_failure(failure: float, sample: float, entries: int) -> float:
-    """Return η for one entry of one sample, so that all entries of all samples fail together with ``failure`` at most.
-
-    Examples
-    --------
-    >>> from ascd.engine.oracles.stochastic import share_of_failure
-    >>> total = sum(5 * share_of_failure(0.1, sample, 5) for sample in range(1, 100_000))
-    >>> round(total, 4)
-    0.1
-    """
+    """Return η for one entry of one sample, so that all of a run fail together with ``failure`` at most."""
     return 6.0 * failure / (math.pi * math.pi * sample * sample * entries)
 
 
@@ -327,22 +301,13 @@ def bernstein_radius(second_moment: float, draws: int, eta: float) -> float:
 
 @helper
 def empirical_radius(variance: float, draws: int, eta: float) -> float:
-    """Return the radius of Maurer and Pontil for draws in [−1, 1] with that sample variance."""
+    """Return the radius of Maurer and Pontil (2009, Theorem 4, both sides) for draws in [−1, 1] with that variance."""
     log = math.log(4.0 / eta)
     return math.sqrt(2.0 * variance * log / draws) + 14.0 * log / (3.0 * (draws - 1.0))
 
 
 @helper
 def sampled_radius(variance: float, second_moment: float, draws: int, eta: float) -> float:
-    """Return the smaller of both radii, which holds with probability at least 1 − η.
-
-    Examples
-    --------
-    >>> from ascd.engine.oracles.stochastic import sampled_radius
-    >>> round(sampled_radius(0.04, 1.0, 1000, 0.01), 4)  # a small variance was seen
-    0.0544
-    >>> round(sampled_radius(1.0, 0.04, 1000, 0.01), 4)  # a small one was known beforehand
-    0.0259
-    """
+    """Return the smaller of both radii, each for half of η; it holds with probability at least 1 − η."""
     known = bernstein_radius(second_moment, draws, 0.5 * eta)
     return min(known, empirical_radius(variance, draws, 0.5 * eta))

@@ -3,41 +3,22 @@
     u-ASCD  argmax_i u_i        ℓ-ASCD  argmax_i ℓ_i        a-ASCD  {i : u_i ≥ max_k ℓ_k}
 
 with a uniform pick in each.  The steepest coordinate is always in a-ASCD's set.  Where all ℓ are 0 that set is {u > 0}
-(see ``scan``).  SCD takes the largest score, every score known exactly: entries whose interval is a point (oracle
-"exact") are taken as they are, all others are read, up to n column reads a step.  Ties go to the first coordinate.
-
-A **block** is the best k coordinates by their upper bounds, one after the other: a scan of the bounds, O(n), is spread
-over k steps.  Every step still uses its coordinate's exact gradient entry, so each lowers the objective;
-only the choice is as old as the scan.  With k = 1 this is u-ASCD.
+(see ``scan``).  SCD takes the largest score: entries whose interval is not a point are read.  Ties go to the first.
 
 **Selection without scanning**, for the oracle "norm" on large problems (``scan=True`` forces scans): the same picks at
-the cost of heap operations, and SCD reads only coordinates that may be steepest.
-With "norm" the estimates of unvisited coordinates stay, and the accumulated step length G alone inflates their
-intervals.  Scores are Lipschitz in the gradient entry, so while j is not visited
-
-    ℓ_j falls,      u_j − ρG falls,      with ρ the largest rate at which an upper bound can grow,
-
-ρ = max_j rate_j and rate_j = ‖a_j‖ (or ‖a_j‖/√L_j, the same number for all j, for Lipschitz-scaled scores).  A heap
-may therefore store these numbers *as of their last evaluation*: they can only have fallen since.  Re-evaluating the top
-until it stays on top gives the exact maximum.  For Lipschitz-scaled scores the order of the upper bounds is static
-between visits, and a selection costs O(log n).  Upper bounds keep their sign: the key of an inactive coordinate stays
-low until G has used up its slack.
+the cost of heap operations.  Between visits of j its bound ℓ_j falls and so does u_j − ρG, with ρ the largest rate at
+which an upper bound can grow with the accumulated step length G (``docs/selection.md``).  A heap may therefore store
+these numbers *as of their last evaluation*; re-evaluating the top until it stays there gives the exact maximum.
 
 Lower bounds that all fall at one rate at least (GS-s and GSL-s: ℓ = max(0, slack − r)) are stored as ℓ + ρ'G with the
-smallest such rate ρ' of a nonzero column, which saves re-evaluations, too.  Bounds that have reached 0 no longer fall,
-but they only come to the top when all are 0.  Zero columns never fall: where one may have ℓ > 0 (u > 0 at the start),
-ρ' is taken as 0.
-
-**u-ASCD** takes the top of the upper bounds; unknown ones are all infinite, so the heap starts in random order.
-**ℓ-ASCD** takes the top of the lower bounds, or any coordinate where all are 0.  **SCD** reads the top of the upper
-bounds until the top is known exactly: its score then beats the upper bounds of all others.
+smallest such rate ρ' of a nonzero column.  Bounds that have reached 0 no longer fall, but they only come to the top
+when all are 0.  Zero columns never fall: where one may have ℓ > 0 (u > 0 at the start), ρ' is taken as 0.
 
 **a-ASCD** draws from a list of candidates that contains its set {u ≥ max ℓ}.  A coordinate outside the list has a key
 u − ρG below the list's limit, and can only enter the set when max ℓ − ρG falls to that limit: then all bounds are
 scanned, and the list is made of the coordinates whose keys are expected to be reached within the next ``horizon``
-steps, at the speed since the last scan.  A draw is accepted if u ≥ max ℓ, else repeated, so picks are uniform on the
-set.  A visited or rejected coordinate with a key below the limit leaves the list.  The horizon is halved where the
-rejected draws since the last scan have cost as much as a scan, and quadrupled otherwise.
+steps, at the speed since the last scan.  A draw is accepted if u ≥ max ℓ, else repeated.  The horizon is halved where
+the rejected draws since the last scan have cost as much as a scan, and quadrupled otherwise.
 """
 
 from __future__ import annotations

@@ -1,19 +1,17 @@
 """Sweeps over a working set; all bounds are scanned only when the steps have paid for it.  The default rule.
 
-A scan of the bounds costs O(n + d), a step O(entries of a column).  So the rule sweeps over a list of coordinates that
-may move, the steepest first (by halves of the largest upper bound), in random order within a half.  A coordinate that
-was visited twice without moving leaves the working set.  When the steps since the last scan have cost ``price`` times
-as much as a scan, or when nothing moves any more, the bounds of all coordinates are computed, and those with an upper
-bound above 0 form the new working set.  Hence scanning never costs more than a fixed share of the steps.
+The rule sweeps over a list of coordinates that may move, the steepest first (by halves of the largest upper bound), in
+random order within a half.  A coordinate that was visited twice without moving leaves it.  When the steps since the
+last scan have cost ``price`` times as much as a scan, or when nothing moves any more, the bounds of all coordinates are
+computed, and those with an upper bound above 0 form the new working set.
 
 **Short sweeps.**  A step from x_j by Δ lowers the objective by at least L_j/2·Δ²; divided by its cost this is its rate.
 Coordinates whose rate is far below that of their sweep are set aside, and the others are swept again, as long as their
 rate is above the rate of those set aside, and not for more than a few times what a sweep over these would cost.
 
-**Refreshing.**  Visits that moved nothing would have been spared by better bounds.  When those since the last
-reference, and those that the coordinates about to enter would cost, come to ``share`` of a pass over the data, the
-present point becomes the reference (with the oracle "reference"), which is such a pass; but not before sweeps have
-cost as much, unless nothing moves.  Until then no coordinate enters.
+**Refreshing.**  When the visits that moved nothing since the last reference, and those that the coordinates about to
+enter would cost, come to ``share`` of a pass over the data, the present point becomes the reference (with the oracle
+"reference"); but not before sweeps have cost a pass, unless nothing moves.  Until then no coordinate enters.
 """
 
 from __future__ import annotations
