@@ -117,7 +117,7 @@ def as_matrix(A: Any) -> Array:
 
 
 def check_sparse(A: Any) -> None:
-    """A sparse matrix must be two-dimensional and real too."""
+    """A sparse matrix must be two-dimensional and real too, with rows and columns that exist."""
     if A.dtype.kind not in "fiub":
         raise TypeError(f"A must hold real numbers (float, int or bool); got dtype {A.dtype}")
     check_shape(A.shape)

@@ -71,11 +71,15 @@ def debugging(wanted: bool) -> Iterator[None]:
 
 
 class Kernel:
-    """A function that is compiled at its first call, once for each combination of argument types."""
+    """A function that is compiled at its first call, once for each combination of argument types.
+
+    A strict one does its operations in the order written, for algorithms that measure rounding.
+    """
 
     def __init__(self, function: Callable[..., Any], is_strict: bool = False) -> None:
         self.py_func, self.is_strict = function, is_strict
         update_wrapper(self, function)
+        _kernels.append(self)
 
     def __call__(self, *args: Any) -> Any:
         if not (is_interpreted or contracts.detours):
@@ -95,16 +99,8 @@ class Kernel:
         return self.compiled_for(())
 
 
-def kernel(function: Callable[..., Any], is_strict: bool = False) -> Kernel:
-    """Compile ``function`` lazily, generically and cached (see the top of this module).
-
-    A strict one does its operations in the order written, for algorithms that measure rounding.
-    """
-    _kernels.append(Kernel(function, is_strict))
-    return _kernels[-1]
-
-
-strict_kernel = partial(kernel, is_strict=True)
+kernel = Kernel
+strict_kernel = partial(Kernel, is_strict=True)
 
 
 @cache

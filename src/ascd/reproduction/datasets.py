@@ -164,12 +164,8 @@ def _fetch_rcv1() -> tuple[Any, Any]:
 
 def problem_of(parameters: Mapping[str, Any]) -> Problem:
     """Return the problem of a job."""
-    return _problem(*map(parameters.__getitem__, ("data", "origin", "samples", "features", "problem", "strength")))
-
-
-@lru_cache(maxsize=2)
-def _problem(data: str, origin: str, samples: int, features: int, kind: str, strength: str) -> Problem:
-    return make_problem(*_load(data, origin, samples, features), kind, strength)
+    X, y = _load(*(parameters[key] for key in ("data", "origin", "samples", "features")))
+    return make_problem(X, y, parameters["problem"], parameters["strength"])
 
 
 def make_problem(X: Any, y: Any, kind: str, strength: str) -> Problem:

@@ -121,7 +121,7 @@ def synthetic_problem() -> Problem:
 def contest(epochs: int = 200, problem: Problem | None = None, show: Show = nullcontext) -> RaceOutcome:
     """Run each rule with the paper's fixed step 1/L until it comes within the accuracy, or for so many epochs.
 
-    ``show`` is a context around each run; what it yields may be called with the share of the steps that is done.
+    ``show`` is a context around each run.
     """
     problem = synthetic_problem() if problem is None else problem
     total, n = len(METHODS) + 2, problem.n_features
@@ -129,34 +129,26 @@ def contest(epochs: int = 200, problem: Problem | None = None, show: Show = null
         reference = search_minimum(problem, LONGEST_SEARCH)
     start = problem.objective(np.zeros(n))
     goal = reference.objective + ACCURACY * (start - reference.objective)
+
+    def is_there(now: Snapshot) -> bool:
+        return now.objective <= goal
+
+    def finished(run: Solution) -> Solution:
+        return uninterrupted(run, run.trace.objective[-1] <= goal)
+
     runs = {}
+    options: dict[str, Any] = {"steepness": "gs-s", "step": "fixed", "max_iter": epochs * n, "tol": 0.0, "rng": 0}
+    options |= {"record": max(1, n // RECORDS), "callback": is_there}
     for number, (label, (rule, oracle)) in enumerate(METHODS.items(), start=2):
-        with show(f"{number} of {total}: {label}") as advance:
-            report = advance if callable(advance) else None
-            limits: dict[str, Any] = {"max_iter": epochs * n, "tol": 0.0, "record": max(1, n // RECORDS), "rng": 0}
-            stop = _until(goal, limits["max_iter"], report)
-            run = minimize(problem, rule, oracle=oracle, steepness="gs-s", step="fixed", callback=stop, **limits)
-            runs[label] = uninterrupted(run, run.trace.objective[-1] <= goal)
+        with show(f"{number} of {total}: {label}"):
+            runs[label] = finished(minimize(problem, rule, oracle=oracle, **options))
     with show(f"{total} of {total}: {SOLVER}"):
-        solved = solve(problem, tol=0.1 * ACCURACY, callback=_until(goal))
-    uninterrupted(solved, solved.trace.objective[-1] <= goal)
-    best = min(reference.objective, *(float(run.trace.objective.min()) for run in (solved, *runs.values())))
+        runs[SOLVER] = finished(solve(problem, tol=0.1 * ACCURACY, callback=is_there))
+    best = min(reference.objective, *(float(run.trace.objective.min()) for run in runs.values()))
     gap = best - (reference.objective - reference.gap)
     oracles = "; ".join(f"{label}: {oracle}" for label, (_, oracle) in METHODS.items())
     conditions = f"{problem!r}; step 1/L, GS-s, at most {epochs} epochs, seed 0; oracles — {oracles}"
-    conditions += f". F* ≤ {best:.8g}, certified within {gap:.2g}."
-    return RaceOutcome(problem, {**runs, SOLVER: solved}, best, gap, goal, conditions)
-
-
-def _until(goal: float, steps: int = 1, report: Any = None) -> Callable[[Snapshot], bool]:
-    """Return a callback that ends a run at the goal and reports the share of the steps that is done."""
-
-    def stop(now: Snapshot) -> bool:
-        if report is not None:
-            report(now.iteration / steps)
-        return now.objective <= goal
-
-    return stop
+    return RaceOutcome(problem, runs, best, gap, goal, f"{conditions}. F* ≤ {best:.8g}, certified within {gap:.2g}.")
 
 
 class RaceOutcome(NamedTuple):

@@ -176,8 +176,9 @@ def caption(entry: panels.Panel, panel: PanelCurves) -> str:
     oracles = "; ".join(f"{curve.label}: {_parts_text(curve, entry)}" for curve in panel.curves.values())
     seeds = max(curve.seeds for curve in panel.curves.values())
     spread = f"means of seeds 0 to {seeds - 1}, the band is their range" if seeds > 1 else "seed 0"
-    certified = f"F* = {panel.best:.8g} with a certified gap of {panel.gap:.1e}"
-    minimum = f"{certified}; {panel.support:,} nonzero coefficients there"
+    minimum = (
+        f"F* = {panel.best:.8g} with a certified gap of {panel.gap:.1e}; {panel.support:,} nonzero coefficients there"
+    )
     return f"{shape}; {problem}; {parts}; {some['epochs']} epochs; {spread}. Rules and oracles — {oracles}. {minimum}."
 
 
@@ -188,14 +189,19 @@ def _parts_text(curve: MeanCurve, entry: panels.Panel) -> str:
     return ", ".join([f"{parameters['rule']} with {parameters['oracle']}", *changed, *violated])
 
 
+def _level(name: str, t: list[int], value: float, color: str) -> Series:
+    return Series(name, {"t": [t[0], t[-1]]}, [value] * 2, color=color, dash=True)
+
+
 def _ratio_chart(run: dict[str, Any]) -> Chart:
     parameters, found = run["parameters"], run["result"]
     t, T = list(range(len(found["rho"]))), parameters["T"]
-    ends = {"t": [t[0], t[-1]]}
-    series = [Series("ρ_t", {"t": t}, found["rho"], color=COLORS[0])]
-    series.append(Series("ρ_∞ (equilibrium)", ends, [found["limit"]] * 2, color="#c0392b"))
+    series = [
+        Series("ρ_t", {"t": t}, found["rho"], color=COLORS[0]),
+        _level("ρ_∞ (equilibrium)", t, found["limit"], "#c0392b"),
+    ]
     if found["bound"] > 0:
-        series.append(Series("bound 1 − (n − s)/T_∞", ends, [found["bound"]] * 2, color="#222222", dash=True))
+        series.append(_level("bound 1 − (n − s)/T_∞", t, found["bound"], "#222222"))
     text = (
         f"n = {parameters['n']}, s = {parameters['s']}, c = {parameters['c']:g}, T_∞ = {T}, I_0 = [s], geometric "
         f"absences, seed {parameters['seed']}; mean of ρ_t over {parameters['n_iter']:,} iterations without the first "
@@ -209,10 +215,7 @@ def _lower_bound_charts(run: dict[str, Any]) -> tuple[Chart, ...]:
     parameters, found = run["parameters"], run["result"]
     t = list(range(len(found["objective"])))
     text = f"n = {parameters['n']}, α = {parameters['alpha']}, x₀ = (1, …, 1), exact line search."
-    ratio = (
-        Series("n·max|g|²/Σ|g|²", {"t": t}, found["ratio"]),
-        Series("bound 3 + 3α", {"t": [t[0], t[-1]]}, [found["bound"]] * 2, color="#222222", dash=True),
-    )
+    ratio = (Series("n·max|g|²/Σ|g|²", {"t": t}, found["ratio"]), _level("bound 3 + 3α", t, found["bound"], "#222222"))
     shares = list(zip(*found["sorted"], strict=True))
     shades = [f"#{red:02x}{red + 40:02x}b0" for red in np.linspace(8, 186, len(shares)).astype(int)]
     components = tuple(

@@ -101,12 +101,11 @@ def lower_bound(parameters: Parameters) -> dict[str, Any]:
     n, alpha = parameters["n"], parameters["alpha"]
     Q = theory.lower_bound_matrix(n, alpha)
     x = theory.steepest_descent_on(Q, np.ones(n), parameters["n_iter"])
-    gradient = x @ Q
-    sizes = np.abs(gradient)
+    sizes = np.abs(x @ Q)
     return {
-        "objective": (0.5 * np.einsum("ti,ti->t", x, gradient)).tolist(),
+        "objective": (0.5 * np.einsum("ti,ti->t", x, x @ Q)).tolist(),
         "sorted": (np.sort(sizes, axis=1)[:, ::-1] / np.linalg.norm(sizes, axis=1, keepdims=True)).tolist(),
-        "ratio": (n * _largest_share(gradient)).tolist(),
+        "ratio": (n * _largest_share(sizes)).tolist(),
         "bound": n * theory.gradient_ratio_bound(n, alpha),
     }
 
@@ -318,7 +317,7 @@ def random_starts(parameters: Parameters) -> dict[str, Any]:
     """Largest n·‖∇‖²_∞/‖∇‖² of SCD on the lower-bound function from random starts, from ``late``·n steps on."""
     n, alpha, after = parameters["n"], parameters["alpha"], parameters["late"] * parameters["n"]
     Q, rng = theory.lower_bound_matrix(n, alpha), np.random.default_rng(parameters["seed"])
-    late = [float(_gains(Q, rng.standard_normal(n), 2 * after)[after:].max()) for _ in range(parameters["starts"])]
+    late = [float(_gains(Q, rng.standard_normal((n,)), 2 * after)[after:].max()) for _ in range(parameters["starts"])]
     return {"largest": max(late), "median": float(np.median(late)), "bound": n * theory.gradient_ratio_bound(n, alpha)}
 
 

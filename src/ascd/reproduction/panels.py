@@ -58,11 +58,6 @@ class Panel(NamedTuple):
     init: str = "gradient"
     steepness: str = "gs-s"
 
-    @property
-    def figure(self) -> str:
-        """The figure that the panel belongs to."""
-        return self.name[0] if self.name[0].isdigit() else self.name.split("-")[0]
-
 
 UCD = Method("UCD", "uniform")
 SCD = Method("SCD", "steepest", "exact")
@@ -265,8 +260,8 @@ def named_part(text: str, table: Mapping[str, Any]) -> Any:
 
 
 def figure_of(part: str) -> str:
-    """Return the figure that a part of the results belongs to."""
-    return PANELS[part].figure if part in PANELS else part
+    """Return the figure that a part of the results belongs to: "2" for "2a", "B" for "B-rules"."""
+    return part[0] if part[0].isdigit() else part.partition("-")[0]
 
 
 def parts_of(figures: Iterable[str]) -> list[str]:
@@ -312,7 +307,7 @@ def _ratio_job(absence: int, scale: str) -> Job:
 
 def _panel_jobs(panel: Panel, scale: str, text: TextSource | None) -> Iterator[tuple[str, Job]]:
     size: Size = getattr(panel, scale)
-    problem = _problem_parameters(panel, size, text)
+    problem = _problem_parameters(panel.data, panel.problem, panel.strength, size, text)
     n = problem["samples"] if panel.problem == "svm" else problem["features"]
     for method in panel.methods:
         rule, oracle = named_part(method.rule, RULES), named_part(method.oracle, ORACLES)
@@ -326,23 +321,21 @@ def _panel_jobs(panel: Panel, scale: str, text: TextSource | None) -> Iterator[t
     yield "minimum", Job("minimum", {**problem, "longest": SEARCH_SECONDS[scale]}, 5.0)
 
 
-def _problem_parameters(panel: Panel, size: Size, text: TextSource | None) -> dict[str, Any]:
-    shape, origin, label = {"samples": size.samples, "features": size.features}, "", f"{panel.data} data"
-    if panel.data == "text":
+def _problem_parameters(data: str, problem: str, strength: str, size: Size, text: TextSource | None) -> dict[str, Any]:
+    shape, origin, label = {"samples": size.samples, "features": size.features}, "", f"{data} data"
+    if data == "text":
         assert text is not None
         whole = {"samples": text.samples, "features": text.features}
         shape = {key: min(shape[key] or whole[key], whole[key]) for key in shape}
         origin, label = text.origin, text.label
-    which = {"data": panel.data, "origin": origin, "label": label}
-    return {**which, **shape, "problem": panel.problem, "strength": panel.strength}
+    return {"data": data, "origin": origin, "label": label, **shape, "problem": problem, "strength": strength}
 
 
 def _theorem_jobs(scale: str) -> Iterator[tuple[str, Job]]:
-    small = WATCHED_SIZES[scale]
-    problems = {}
+    small, problems = WATCHED_SIZES[scale], {}
     for name, strength in (("ridge", "1"), ("lasso", "max/20")):
-        panel = Panel("T", "", "synthetic", name, strength, (), small, small)
-        problems[name] = {**_problem_parameters(panel, small, None), "epochs": small.epochs}
+        parameters = _problem_parameters("synthetic", name, strength, small, None)
+        problems[name] = {**parameters, "epochs": small.epochs}
     for name, steepness, oracle in WATCHED:
         run = {**problems[name], "steepness": steepness, "oracle": oracle, "seed": 0, "resolution": RESOLUTION}
         yield f"{name} {steepness} {oracle}", Job("watched", run, 4.0)
