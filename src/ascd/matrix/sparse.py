@@ -292,31 +292,40 @@ def rows_of(matrix: Any, columns: Array, names: Array, d: int, means: Array | No
     less = np.zeros(columns.size) if means is None else np.where(counts == d, means, 0.0)
     stored, offsets = int(counts.sum()), np.zeros(d + 1, dtype=np.int64)
     name, number = np.empty(stored, dtype=np.uint32), np.empty(stored)
-    list_rows(matrix, columns, names, less, offsets, name, number)
-    return RowLists(offsets, np.flatnonzero(np.diff(offsets)), name, number, less)
+    cost = 0.5 * costs.LISTED * stored
+    share(cost, d, count_rows, matrix, columns, offsets)
+    filled = np.flatnonzero(offsets[1:])
+    offsets = np.cumsum(offsets) - offsets
+    share(cost, d, list_rows, matrix, columns, names, less, offsets, name, number)
+    return RowLists(offsets, filled, name, number, less)
+
+
+@kernel
+def count_rows(matrix: Any, columns: Array, offsets: Array, start: int, stop: int) -> None:
+    """Count the entries of some columns in the rows from ``start`` to ``stop``, each one place further."""
+    for i in range(columns.size):
+        j = wide(columns[i])
+        p, end = first_at(matrix, j, start), wide(matrix.stop(j))
+        while p < end and matrix.row(p) < stop:
+            offsets[wide(matrix.row(p)) + 1] += 1
+            p += wide(1)
 
 
 @kernel
 def list_rows(
-    matrix: Any, columns: Array, names: Array, less: Array, offsets: Array, name: Array, number: Array
-) -> None:
-    """The entries of some columns, row by row, in the order of the columns.
+    matrix: Any, columns: Array, names: Array, less: Array, offsets: Array, name: Array, number: Array, start: int,
+    stop: int,
+) -> None:  # fmt: skip
+    """The entries of some columns, row by row from ``start`` to ``stop``, in the order of the columns.
 
     Where a row begins stands one place further until its entries are listed; then it is the place where it ends.
     """
     for i in range(columns.size):
         j = wide(columns[i])
-        for p in range(matrix.start(j), matrix.stop(j)):
-            offsets[wide(matrix.row(p)) + 1] += 1
-    begin = 0
-    for k in range(1, offsets.size):
-        count = offsets[k]
-        offsets[k] = begin
-        begin += int(count)
-    for i in range(columns.size):
-        j = wide(columns[i])
-        for p in range(matrix.start(j), matrix.stop(j)):
+        p, end = first_at(matrix, j, start), wide(matrix.stop(j))
+        while p < end and matrix.row(p) < stop:
             k = wide(matrix.row(p)) + 1
             name[offsets[k]] = names[i]
             number[offsets[k]] = matrix.entry(p, j) - less[i]
             offsets[k] += 1
+            p += wide(1)
