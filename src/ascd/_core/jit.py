@@ -37,7 +37,6 @@ import numpy as np
 
 from ascd._core import contracts, scalars
 from ascd._core.scalars import at as at
-from ascd._core.scalars import is_one as is_one
 from ascd._core.scalars import wide as wide
 from ascd._core.timing import compiling
 
@@ -260,8 +259,7 @@ def _overload(register: Callable[..., Any], arguments: list[str], chosen: str, *
 #: The order must not depend on where arrays lie in memory, or the same call would give other last bits.  It would where
 #: a loop both stores and adds up: LLVM compares addresses, and takes the plain loop where small arrays are neighbours.
 #: So loops that add up store nothing, as ``tests/test_same_bits.py`` checks.
-_FAST = {"reassoc", "contract", "nsz"}
-_PUBLIC = {"nogil": True, "error_model": "numpy", "fastmath": _FAST}
+_PUBLIC = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
 
 
 def _options(is_part: bool, is_strict: bool = False) -> dict[str, Any]:
@@ -295,8 +293,8 @@ def _knows_private_options() -> bool:
 
 # ---- what is kept on disk
 
-#: Packages and modules that hold no kernel and that no package with kernels imports: their edits compile nothing anew.
-WITHOUT_KERNELS = ("estimators", "io", "reproduction", "cli", "__main__.py")
+#: Packages and modules without kernels and parts, which no package with kernels imports: edits compile nothing anew.
+WITHOUT_KERNELS = ("estimators", "io", "cli", "__main__.py")
 #: Letters of the digest in the names of files (48 bits); files of other digests are kept for a week.
 DIGEST_SIZE, SECONDS_KEPT = 12, 7 * 24 * 3600.0
 _CACHED = re.compile(rf"_([0-9a-f]{{{DIGEST_SIZE}}})-\d+\.py\d+\w*(\.\w+)?\.nb[ic]$")

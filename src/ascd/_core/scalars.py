@@ -35,11 +35,6 @@ def at(parameter: Any, j: int) -> Any:
     return parameter[j] if is_array and parameter.ndim else parameter
 
 
-def is_one(parameter: Any) -> bool:
-    """Return whether a parameter is one number for all coordinates; compiled code knows it beforehand."""
-    return np.ndim(parameter) == 0
-
-
 def wide(index: Any) -> int:
     """An index read from an array of integers, as the integer that all methods take, and known not to be negative.
 
@@ -102,10 +97,6 @@ def teach_numba(options: dict[str, Any]) -> None:
             return lambda parameter, j: parameter[j]
         return lambda parameter, j: parameter
 
-    def is_one_of(parameter: Any) -> Any:
-        is_number = not isinstance(parameter, types.Array)
-        return lambda parameter: is_number
-
     def emit_fetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         pointer = builder.bitcast(builder.gep(array.data, [arguments[1]]), ir.IntType(8).as_pointer())
@@ -130,7 +121,6 @@ def teach_numba(options: dict[str, Any]) -> None:
         return index
 
     define(at)(at_of)
-    define(is_one)(is_one_of)
     define(fetch)(fetch_of)
     # in the code of its caller: as a function of its own, optimised apart, it keeps loops from vector registers
     type_callable(wide)(lambda context: lambda index: types.int64)

@@ -123,8 +123,8 @@ def _gains(Q: Array, start: Array, steps: int) -> Array:
 class Watched(NamedTuple):
     """ASCD that notes, at each step, what every coordinate would have gained.
 
-    A row of the table: mean score² over all (UCD) and over the active set (ASCD), the largest (SCD), the share of the
-    active set with at least half the steepest score, whether the steepest is inside, and how many leave their bounds.
+    A row of the table: mean score² over all (UCD) and over the active set (ASCD), the largest (SCD), whether the
+    steepest is inside, and how many leave their bounds.
     """
 
     table: Array
@@ -151,16 +151,14 @@ class WatchedSet(NamedTuple):
             best = j if score[j] > score[best] else best
             slack = 1e-9 * (1.0 + abs(score[j]))
             outside += score[j] < rule.lower[j] - slack or score[j] > rule.upper[j] + slack
-        steep = 0
         for j in range(n):
             total += score[j] * score[j]
             if rule.upper[j] >= threshold:
                 inside += score[j] * score[j]
                 members += 1
-            steep += rule.upper[j] >= threshold and score[j] >= 0.5 * score[best]
         row = self.table[t]
         row[0], row[1], row[2] = total / n, inside / members, score[best] * score[best]
-        row[3], row[4], row[5] = steep / members, 1.0 if rule.upper[best] >= threshold else 0.0, outside
+        row[3], row[4] = 1.0 if rule.upper[best] >= threshold else 0.0, outside
         return pick_at_least(rule.upper, threshold, rng)
 
     def active_count(self, point: Any) -> int:
@@ -175,13 +173,12 @@ def watched(parameters: Parameters) -> dict[str, Any]:
     """
     problem = problem_of(parameters)
     steps = parameters["epochs"] * problem.n_features
-    table = np.zeros((steps, 6))
+    table = np.zeros((steps, 5))
     oracle = named_part(parameters["oracle"], ORACLES)
     options = {"steepness": parameters["steepness"], "step": "fixed", "tol": 0.0, "record": None}
     whole_run(problem, rule=Watched(table), oracle=oracle, max_iter=steps, rng=parameters["seed"], **options)
     counts = table[:, 2] > parameters["resolution"] ** 2 * table[0, 2]
-    uniform, active, steepest, competitive, contained, outside = table[counts].T
-    unit = np.maximum(uniform, np.finfo(float).tiny)
+    uniform, active, steepest, contained, outside = table[counts].T
     return {
         "steps": int(counts.sum()),
         "left_out": int((~counts).sum()),
@@ -189,9 +186,7 @@ def watched(parameters: Parameters) -> dict[str, Any]:
         "above_steepest": int((active > steepest * (1.0 + COMPARISON_ROUNDING)).sum()),
         "steepest_missing": int((contained == 0.0).sum()),
         "bounds_violated": int(outside.sum()),
-        "gain_over_uniform": float(np.mean(active / unit)),
-        "steepest_over_uniform": float(np.mean(steepest / unit)),
-        "competitive_ratio": float(competitive[competitive.size // 2 :].mean()),
+        "gain_over_uniform": float(np.mean(active / np.maximum(uniform, np.finfo(float).tiny))),
     }
 
 

@@ -34,6 +34,11 @@ TITLE = "Approximate Steepest Coordinate Descent, reproduced"
 WORDS = {HOLDS: "hold", PART: "hold in part", NOT: "do not hold here", UNTESTED: "not tested"}
 MARKS = {HOLDS: "holds", PART: "part", NOT: "not", UNTESTED: "untested"}
 SIZES = {"quick": "reduced sizes (`--quick`)", "full": "the paper's sizes (`--full`)"}
+CLAIMS_HEAD = ("where", "claim", "tested by", "measured", "verdict")
+CLAIMS_TEXT = (
+    "Computed from the results above. The height of a curve is the mean over the run of log10 of its relative "
+    "suboptimality, cut off at 1e-6: lower is better, 1 is a factor of ten."
+)
 Log = Callable[[str], None]
 
 
@@ -53,10 +58,12 @@ def publish(results_path: Path, folder: Path, pictures: bool = True) -> dict[str
     results = load(results_path)
     shown, claims = sections(results), judge_all(results)
     head = lead(results, claims)
+    rows = [(*row[:4], (row.verdict, MARKS[row.verdict])) for row in claims]
+    table = TableSection("claims", "The paper's claims, tested", CLAIMS_HEAD, rows, CLAIMS_TEXT)
     footer = " · ".join(f"{name} {version}" for name, version in results["versions"].items())
     with whole_folder(folder) as drafts:
         drawn = [path for section in shown for path in _draw(section, drafts / "figures")] if pictures else []
-        write_page(drafts / "report.html", TITLE, [*shown, claims_table(claims)], head, footer)
+        write_page(drafts / "report.html", TITLE, [*shown, table], head, footer)
         write_text(drafts / "claims.md", to_markdown(claims, lead="  \n".join(head)))
     figures = [folder / "figures" / path.name for path in drawn]
     paths = {"report": folder / "report.html", "claims_file": folder / "claims.md", "figures": figures}
@@ -85,18 +92,6 @@ def lead(results: Mapping[str, Any], claims: Sequence[Claim]) -> list[str]:
         f"{what} of Stich, Raj and Jaggi (ICML 2017), run by `ascd reproduce` at {sizes}. Text data: {text}.",
         f"Of {len(claims)} claims {verdicts}.",
     ]
-
-
-def claims_table(claims: Sequence[Claim]) -> TableSection:
-    """Return the claims as the report's table."""
-    rows = [(*row[:4], (row.verdict, MARKS[row.verdict])) for row in claims]
-    text = (
-        "Computed from the results above. The height of a curve is the mean over the run of log10 of its relative "
-        "suboptimality, cut off at 1e-6: lower is better, 1 is a factor of ten."
-    )
-    return TableSection(
-        "claims", "The paper's claims, tested", ("where", "claim", "tested by", "measured", "verdict"), rows, text
-    )
 
 
 # ---- jobs and their results
