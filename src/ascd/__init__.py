@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from ascd.engine.oracles.products import Cached, Exact, Norm, Random, Simulated, Sketch
     from ascd.engine.oracles.reference import Reference
     from ascd.engine.oracles.stochastic import Stochastic
+    from ascd.engine.rules import Cyclic, Importance, Uniform
     from ascd.engine.rules.ascd import ASCD
     from ascd.engine.rules.largest import Block, HeuristicASCD, LowerASCD, Steepest, UpperASCD
-    from ascd.engine.rules.oblivious import Cyclic, Importance, Uniform
     from ascd.engine.rules.working_set import WorkingSetSweeps
     from ascd.estimators import *  # noqa: F403
     from ascd.io.models import load
@@ -66,9 +66,9 @@ _FILES = {
     "ascd.engine.oracles.products": "Cached Exact Norm Random Simulated Sketch",
     "ascd.engine.oracles.reference": "Reference",
     "ascd.engine.oracles.stochastic": "Stochastic",
+    "ascd.engine.rules": "Cyclic Importance Uniform",
     "ascd.engine.rules.ascd": "ASCD",
     "ascd.engine.rules.largest": "Block HeuristicASCD LowerASCD Steepest UpperASCD",
-    "ascd.engine.rules.oblivious": "Cyclic Importance Uniform",
     "ascd.engine.rules.working_set": "WorkingSetSweeps",
     "ascd.estimators": " ".join(estimators._HOMES),
     "ascd.io.models": "load",

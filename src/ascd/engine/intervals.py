@@ -1,12 +1,11 @@
 """Intervals that provably contain every gradient entry, and the bounds on scores that follow from them.
 
-For each coordinate j there is an estimate g̃_j and a radius r_j with ∇_j f(x) ∈ [g̃_j − r_j, g̃_j + r_j].  The errors
-of all oracles of the paper but one are multiples of ‖a_i‖‖a_j‖ (norms weighted by the samples), so radii have the form
+For each coordinate j there is an estimate g̃_j and a radius r_j with ∇_j f(x) ∈ [g̃_j − r_j, g̃_j + r_j],
 
     r_j  =  offset_j + G·‖a_j‖
 
-with one accumulated step length G for all coordinates: a step of coordinate i by γ adds |γ|·‖a_i‖·(relative error) to
-it (``inflate``), which costs O(1) whatever n is.  The offset changes only when entry j is read (``set_entry``), or when
+with one accumulated step length G for all coordinates (norms weighted by the samples): a step of coordinate i by γ adds
+|γ|·‖a_i‖·(relative error) to it (``inflate``) in O(1).  The offset changes when entry j is read (``set_entry``) or
 an oracle knows more about it.
 
 **Rounding.**  Radii hold in exact arithmetic.  In float64 an inner product ⟨a_j, v⟩ and G carry errors of a few ulps of
@@ -25,8 +24,7 @@ the path p' since, a step (``count_step``) adds
 to ε.  An oracle that adds products to the estimates rounds once more: ``count_products`` adds
 INTERVAL_ROUNDING·l + SUM_ROUNDING·(‖v_0‖ + p).  Increments too small to change G are kept in REMAINDER until they do.
 
-So a lower bound below its own rounding error is 0 (ours; the paper computes exactly).  Otherwise a coordinate at its
-minimum would keep a lower bound of 1e-16, and a rule that takes the largest lower bound would never leave it.
+So a lower bound below its own rounding error is 0; at 1e-16, "l-ascd" would never leave a coordinate at its minimum.
 """
 
 from __future__ import annotations
@@ -147,8 +145,13 @@ def start_intervals(init: Any, x: Array, raw_gradient: Array, parts: Parts, stee
     ``init`` is "gradient" (exact), "none" (estimate 0, radius ∞) or the user's (estimate, radius).
     """
     n = x.size
-    lengths = start_lengths(weighted_norm(raw_gradient, parts.sample.weight), x, parts)
-    rest = (parts.norm, lengths, x, parts.penalty, steepness, parts.gain + parts.slack, NothingElse())
+    weights = np.broadcast_to(parts.sample.weight, raw_gradient.shape)
+    # as a_j is weighted by the samples, v is divided by the weights: |⟨a_j, v⟩| ≤ ‖a_j‖‖v‖
+    size, largest = norm(raw_gradient[weights > 0.0] / np.sqrt(weights[weights > 0.0])), parts.gain + parts.slack
+    path = largest * float(np.abs(x) @ parts.norm)
+    rounding = INTERVAL_ROUNDING * size + SUM_ROUNDING * np.count_nonzero(x) * path
+    lengths = np.array([rounding, rounding, 0.0, size + path, 0.0, size + path, 0.0])
+    rest = (parts.norm, lengths, x, parts.penalty, steepness, largest, NothingElse())
     if isinstance(init, str):
         if init not in ("gradient", "none"):
             raise unknown_name(init, "init", ("gradient", "none"))
@@ -161,16 +164,3 @@ def start_intervals(init: Any, x: Array, raw_gradient: Array, parts: Parts, stee
         wrong = radius[~(radius >= 0.0)][0]
         raise ValueError(f"init radius must be non-negative (inf is allowed) and not nan; got {wrong:g}")
     return Intervals(estimate, radius, *rest), False
-
-
-def start_lengths(size: float, x: Array, parts: Any) -> Array:
-    """Return ``Intervals.lengths`` before the first step, where ‖v_0‖ = ``size``."""
-    path = (parts.gain + parts.slack) * float(np.abs(x) @ parts.norm)
-    rounding = INTERVAL_ROUNDING * size + SUM_ROUNDING * np.count_nonzero(x) * path
-    return np.array([rounding, rounding, 0.0, size + path, 0.0, size + path, 0.0])
-
-
-def weighted_norm(raw_gradient: Array, weight: Any) -> float:
-    """Return ‖v‖ with |⟨a_j, v⟩| ≤ ‖a_j‖‖v‖: as a_j is weighted by the samples, v is divided by the weights."""
-    weights = np.broadcast_to(weight, raw_gradient.shape)
-    return norm(raw_gradient[weights > 0.0] / np.sqrt(weights[weights > 0.0]))

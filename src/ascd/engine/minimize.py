@@ -2,10 +2,7 @@
 
 A piece takes about a tenth of a second.  Between pieces the driver checks the time and lets Ctrl-C through; whatever
 happens, the current point is returned.  Recording and the test for convergence happen at iterations that depend on
-the problem alone, never on time, so that a run depends on its seed alone.
-
-Columns are in local memory.  The paper's rules know coordinates alone, so an intercept is one of them here: a constant
-column without penalty, which rules pick as they pick others.
+the problem alone, so that a run depends on its seed alone.  An intercept is one more coordinate without penalty.
 """
 
 from __future__ import annotations
@@ -55,6 +52,7 @@ from ascd.results import (
 )
 
 DEFAULT_RULE, DEFAULT_ORACLE, DEFAULT_STEP = "working-set", "reference", "local"
+Callback = Callable[[Snapshot], Any] | None
 
 
 def minimize(
@@ -71,7 +69,7 @@ def minimize(
     rng: Any = None,
     record: Any = "epoch",
     record_gap: bool = False,
-    callback: Callable[[Snapshot], Any] | None = None,
+    callback: Callback = None,
     progress: bool = False,
     debug: bool = False,
     intercept: bool = False,
@@ -83,9 +81,8 @@ def minimize(
     problem : Problem
         With single coordinates and one output; ``ascd.solve`` takes groups and several outputs.
     rule : str or a rule
-        Which coordinate is next: "working-set", "cyclic", "uniform", "importance", "steepest", "ascd", "u-ascd",
-        "l-ascd", "a-ascd" or "block".  By default "working-set", the fastest;
-        ``solution.chosen`` has the names of all parts.
+        Which coordinate is next: "working-set" (the default), "cyclic", "uniform", "importance", "steepest", "ascd",
+        "u-ascd", "l-ascd", "a-ascd" or "block"; ``solution.chosen`` has the names of all parts.
     oracle : {"exact", "sketch", "simulated", "norm", "random", "cached", "reference", "stochastic"} or an oracle
         How the intervals of the other gradient entries change with a step; by default "reference" for the rule
         "working-set", and "norm" for the others.
@@ -96,8 +93,7 @@ def minimize(
         minimum along the coordinate.  By default "local" for the rule "working-set" and "coordinate" for the others.
     init : {"gradient", "none"} or (estimate, radius)
         What is known of the gradient at the start: all of it (with "stochastic" a sample of the rows), nothing, or
-        intervals of one's own (with an intercept one more, the last, for its constant).  These are checked when the run
-        would end by them: a ValueError says so where they do not contain the gradient.
+        intervals of one's own (with an intercept one more, the last), which are checked when the run would end by them.
     x0 : array of length n_features, optional
         The starting point; zero (or the nearest allowed point) by default.
     max_iter : number of coordinate steps, by default 1000 for each coordinate
@@ -156,7 +152,7 @@ def minimize(
         raise ValueError(f"minimize needs a loss with bounded curvature, {name} has none: use ascd.solve")
     with debugging(as_flag(debug, "debug")), progress_bar(progress, limits.max_iter) as show:
         assembly = assemble(problem, rule, oracle, steepness, step, init, x0, rng)
-        found = Run(problem, assembly, record_gap).until(limits, tol, schedule, callback, show)
+        found = Run(problem, assembly, tol, record_gap).until(limits, schedule, callback, show)
         return replace(found, compile_seconds=watch.compile_seconds)
 
 
@@ -232,7 +228,7 @@ def with_constant(problem: Problem) -> Problem:
         )
     columns, ones = problem.parts.matrix.to_scipy(problem.n_samples, n), np.ones((problem.n_samples, 1))
     if isinstance(columns, np.ndarray):
-        wider: Any = np.asfortranarray(np.hstack([columns, ones]))
+        wider: Any = np.hstack([columns, ones])
     else:
         from scipy.sparse import hstack
 
@@ -256,8 +252,8 @@ class Assembly(NamedTuple):
 class Run:
     """One descent from its first step to its solution."""
 
-    def __init__(self, problem: Any, assembly: Assembly, record_gap: bool) -> None:
-        self.problem, self.record_gap, self.chosen = problem, record_gap, assembly.chosen
+    def __init__(self, problem: Any, assembly: Assembly, tol: float, record_gap: bool) -> None:
+        self.problem, self.tol, self.record_gap, self.chosen = problem, tol, record_gap, assembly.chosen
         self.point, self.rule, self.oracle, self.step, self.rng = assembly[:5]
         self.unread, self.count = assembly.unread, assembly.point.x.size
         self.bounds = (math.inf, 0.0, self.count)  # see ``summarise_bounds``
@@ -270,26 +266,22 @@ class Run:
         self.is_proof = self.confidence == 1.0 and not users_classes(used)
         self.has_users_init = not self.unread and bool(np.isfinite(intervals.offset).any())
 
-    def until(
-        self, limits: Limits, tol: float, schedule: Schedule, callback: Callable[[Snapshot], Any] | None, show: Show
-    ) -> Solution:
+    def until(self, limits: Limits, schedule: Schedule, callback: Callback, show: Show) -> Solution:
         """Descend until a limit, the tolerance, the callback or Ctrl-C ends the run."""
         status = Status.INTERRUPTED
         try:
             self._descend(False, 0)  # no step yet: the time of compiling is not counted
             self.seconds = 0.0
             self._descend(self.unread, 0)
-            status = self._loop(limits, tol, schedule, callback, show)
+            status = self._loop(limits, schedule, callback, show)
         except KeyboardInterrupt:
             pass
-        return self._solution(status, tol)
+        return self._solution(status)
 
-    def _loop(
-        self, limits: Limits, tol: float, schedule: Schedule, callback: Callable[[Snapshot], Any] | None, show: Show
-    ) -> Status:
+    def _loop(self, limits: Limits, schedule: Schedule, callback: Callback, show: Show) -> Status:
         start = self._record()
         while True:
-            if self._has_converged(tol):
+            if self._has_converged():
                 return Status.CONVERGED
             if self.t >= limits.max_iter:
                 return Status.ITERATION_LIMIT
@@ -326,7 +318,7 @@ class Run:
         check_intervals(self.oracle, self.point.intervals, self.t)
         self.seconds += watch.seconds
 
-    def _has_converged(self, tol: float) -> bool:
+    def _has_converged(self) -> bool:
         """Return whether no score can exceed ``tol``, by the bounds where they prove it, else by exact entries.
 
         All columns are read where bounds are below ``tol`` that prove nothing, and once in EPOCHS_A_LOOK epochs:
@@ -335,11 +327,11 @@ class Run:
         if self.t < self.next_check:
             return False
         self.next_check = self.t + max(FEWEST_STEPS, self.count // CHECKS_AN_EPOCH)
-        is_small = self.bounds[0] <= tol
-        if tol <= 0.0 or not (is_small or self.t >= self.next_exact):
+        is_small = self.bounds[0] <= self.tol
+        if self.tol <= 0.0 or not (is_small or self.t >= self.next_exact):
             return False
         if is_small and self.is_proof:
-            self._check_init(tol)
+            self._check_init()
             return True
         self.next_exact = self.t + EPOCHS_A_LOOK * self.count
         if not self.has_read_all:
@@ -348,13 +340,13 @@ class Run:
         watch = Stopwatch()
         steepest = self._steepest()
         self.point.reads[0] += self.problem.n_features
-        is_flat = steepest <= tol and self._stays_flat(tol)
+        is_flat = steepest <= self.tol and self._stays_flat()
         self.seconds += watch.seconds
         return is_flat
 
-    def _check_init(self, tol: float) -> None:
+    def _check_init(self) -> None:
         """Raise a ValueError where the user's initial intervals led to a false proof of convergence."""
-        if self.has_users_init and self._steepest() > tol:
+        if self.has_users_init and self._steepest() > self.tol:
             count = int(count_violations(self.point))
             if count:
                 raise ValueError(
@@ -362,14 +354,14 @@ class Run:
                     "outside of the intervals that it led to: its estimate is wrong, or its radius too small"
                 )
 
-    def _stays_flat(self, tol: float) -> bool:
+    def _stays_flat(self) -> bool:
         """Return whether scores stay below ``tol`` with the raw gradient recomputed from x.
 
         The raw gradient was updated in all steps, and keeps the rounding errors of a start far away.  Intervals count
         these, so they hold for either.  Reads for the end of a run are not counted, as those of the gap are not.
         """
         self._recompute()
-        is_flat = self._steepest() <= tol
+        is_flat = self._steepest() <= self.tol
         self.point.reads[0] += 0 if is_flat else np.count_nonzero(self.point.x) + self.problem.n_features
         return is_flat
 
@@ -406,7 +398,7 @@ class Run:
         found = float(objective_at(self.point.problem, self.point.x, self.point.predictor))
         return math.inf if math.isnan(found) else found  # 0·x² of an x whose square is too large
 
-    def _solution(self, status: Status, tol: float) -> Solution:
+    def _solution(self, status: Status) -> Solution:
         """Return the result; scores decide when a run ends, its status is "converged" where its gap proves it."""
         self._recompute()
         if len(self.trace) == 0 or self.trace.iteration[-1] < self.t:
@@ -415,7 +407,7 @@ class Run:
         x, nearest = self.point.x, nearest_allowed(self.problem.parts.penalty, self.count)
         is_finite, zero = bool(np.isfinite(x).all()), self.problem.objective(nearest)
         gap, zero = self.problem.gap(x) if is_finite else math.inf, zero if zero > 0.0 else self.problem.gap(nearest)
-        if status is Status.CONVERGED and not gap <= tol * zero:
+        if status is Status.CONVERGED and not gap <= self.tol * zero:
             status = Status.STATIONARY
         return Solution(
             x=x.copy(),

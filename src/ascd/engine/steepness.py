@@ -18,10 +18,9 @@ the decrease of F that it stands for.  As functions of g all of them are convex 
     upper = max(score(lo), score(hi)),
     lower = score(lo) if the interval lies right of −a,  score(hi) if left of −b,  0 otherwise.
 
-As functions of g all are Lipschitz: with constant 1, or 1/√L_j for the scaled forms (for gs-q because
-d(−min V)/dg = −y* and −min V ≥ L/2·y*²).  ``rates`` gives that constant times ‖a_j‖: how fast bounds can grow with
-the accumulated step length.  ``signed_upper`` is the upper bound with its sign: for gs-s the slack + r, negative while
-the interval proves the coordinate optimal, so that selection without scanning can order optimal coordinates, too.
+All are Lipschitz in g: ``rates`` gives the constant times ‖a_j‖, how fast bounds can grow with the accumulated step
+length.  ``signed_upper`` is the upper bound with its sign: for gs-s the slack + r, negative while the interval proves
+the coordinate optimal, so that selection without scanning can order optimal coordinates, too.
 
 For gs-q this equals the paper's Algorithm 2 (its ω_u, ω_ℓ), with the −Ψ_j(x) that the printed model lacks.
 """
@@ -88,15 +87,7 @@ class Displacement(NamedTuple):
         return at(self.scale, j) * abs(penalty.prox(x - step * g, step, j) - x)
 
     def bounds(self, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
-        """Return bounds of a convex score with minimum 0 on −∂Ψ_j(x), from its values at the ends of g ± r."""
-        at_lo, at_hi = self.score(penalty, j, x, g - r), self.score(penalty, j, x, g + r)
-        low, high = penalty.subgradient(x, j)
-        lower = 0.0
-        if g - r + low > 0.0:
-            lower = at_lo
-        elif g + r + high < 0.0:
-            lower = at_hi
-        return lower, max(at_lo, at_hi)
+        return bounds_at_ends(self, penalty, j, x, g, r)
 
     def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float:
         return max(self.score(penalty, j, x, g - r), self.score(penalty, j, x, g + r))
@@ -113,7 +104,8 @@ class ModelDecrease(NamedTuple):
 
     def score(self, penalty: Any, j: int, x: float, g: float) -> float:
         if math.isinf(g):
-            return unlimited_score(penalty, j, x, g)
+            # the limit of the score is infinite unless a bound stops the coordinate where it stands
+            return 0.0 if penalty.prox(math.inf if g < 0.0 else -math.inf, 1.0, j) == x else math.inf
         lipschitz = at(self.lipschitz, j)
         new = penalty.prox(x - g / lipschitz, 1.0 / lipschitz, j)
         y = new - x
@@ -125,14 +117,20 @@ class ModelDecrease(NamedTuple):
             excess = 0.0
         return math.sqrt(2.0 * self.scale * (curved + excess))
 
-    bounds = Displacement.bounds
-    signed_upper = Displacement.signed_upper
+    def bounds(self, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
+        return bounds_at_ends(self, penalty, j, x, g, r)
+
+    def signed_upper(self, penalty: Any, j: int, x: float, g: float, r: float) -> float:
+        return max(self.score(penalty, j, x, g - r), self.score(penalty, j, x, g + r))
 
 
 @helper
-def unlimited_score(penalty: Any, j: int, x: float, g: float) -> float:
-    """Return the limit of GS-q's score for |g| → ∞: infinite unless a bound stops the coordinate where it stands."""
-    return 0.0 if penalty.prox(math.inf if g < 0.0 else -math.inf, 1.0, j) == x else math.inf
+def bounds_at_ends(steepness: Any, penalty: Any, j: int, x: float, g: float, r: float) -> tuple[float, float]:
+    """Return bounds of a convex score with minimum 0 on −∂Ψ_j(x), from its values at the ends of g ± r."""
+    at_lo, at_hi = steepness.score(penalty, j, x, g - r), steepness.score(penalty, j, x, g + r)
+    low, high = penalty.subgradient(x, j)
+    lower = at_lo if g - r + low > 0.0 else at_hi if g + r + high < 0.0 else 0.0
+    return lower, max(at_lo, at_hi)
 
 
 #: name → (family, is it Lipschitz-scaled?, is it for smooth penalties only?)

@@ -86,7 +86,7 @@ class ExactLineSearch(NamedTuple):
             first, second = along(problem.matrix, i, x - old, problem.sample, problem.loss, point.predictor)
             point.reads[0] += 1.0
             low, high = problem.penalty.subgradient(x, i)
-            subgradient = nearest_to_zero(first + low, first + high)
+            subgradient = max(first + low, 0.0) + min(first + high, 0.0)  # the one nearest to 0
             if subgradient == 0.0:
                 break
             if subgradient * sign < 0.0:
@@ -134,12 +134,6 @@ def gradient_after(g: float, change: float, norm: float, gain: float, slack: flo
     """Return the moved coordinate's own entry after the step, and its error."""
     moved = change * norm * norm
     return g + gain * moved, slack * abs(moved)
-
-
-@helper
-def nearest_to_zero(low: float, high: float) -> float:
-    """Return the element of [low, high] nearest to 0."""
-    return max(low, 0.0) + min(high, 0.0)
 
 
 @helper

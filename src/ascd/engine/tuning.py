@@ -1,8 +1,4 @@
-"""All tuning constants of the engine, in one place.
-
-``python benchmarks/engine.py`` prints what a step costs with each rule, ``python benchmarks/selection.py`` what a
-choice costs and saves; both compare side by side in one run.
-"""
+"""All tuning constants of the engine; ``benchmarks/engine.py`` and ``benchmarks/selection.py`` measure what they do."""
 
 from __future__ import annotations
 
@@ -34,8 +30,8 @@ INTERVAL_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 SUM_ROUNDING = float(np.finfo(np.float64).eps)
 #: And of one sum at a time, of all steps: half an ulp of the result, and a little for the products of such errors.
 ADDITION_ROUNDING = 0.5 * float(np.finfo(np.float64).eps) * (1.0 + 1e-6)
-#: A radius may be below 0 by this share of the numbers whose difference it is; an exact gradient entry may lie outside
-#: its interval by this share of its column.  Sums of a million terms are that good; a wrong one is off by far more.
+#: A radius may be below 0 by this share of the numbers whose difference it is, an exact gradient entry outside its
+#: interval by this share of its column; a wrong one is off by far more.
 OUTSIDE_ROUNDING = 1e-9
 #: A step this small beside x, and an excess of a penalty's cost over its tangent this small beside the terms whose
 #: difference it is, are rounding: an ulp is 2.2e-16.
@@ -52,8 +48,7 @@ PICK_BLOCK = 256
 #: (``matrix.costs`` has those of reading a column).  Visits without a move after which a coordinate leaves the set.
 BOUNDS_COST, IDLE_VISITS = 11.0, 2
 #: Coordinates whose rate is below this share of their sweep's are set aside; short sweeps over the others may cost this
-#: many times as much as a sweep over those aside.  Of a half, a quarter and 1, 2, 4, 8 and no limit these were the best
-#: or within 2 % of it in the geometric mean of 34 Lasso, elastic-net and SVM problems, counted in entries touched.
+#: many times as much as a sweep over those aside: the best or within 2 % of it on 34 problems, in entries touched.
 SLOW_SHARE, SHORT_SWEEPS = 0.25, 4.0
 #: After a scan the steepest come first, by halves of the largest upper bound, down to this many.
 STEEP_BUCKETS = 12

@@ -76,14 +76,10 @@ class ReferenceBound(NamedTuple):
     place: Array
     norm: Array
 
-    @helper
-    def interval_at(self, j: int) -> tuple[float, float]:
-        """Return middle and radius of the interval that the reference alone gives."""
-        place = self.place
-        return place[ALONG] * self.product[j], place[ACROSS] * self.width[j] + place[PATH_SINCE] * self.norm[j]
-
     def tighten(self, j: int, g: float, r: float) -> tuple[float, float]:
-        middle, half = self.interval_at(j)
+        place = self.place
+        middle = place[ALONG] * self.product[j]
+        half = place[ACROSS] * self.width[j] + place[PATH_SINCE] * self.norm[j]
         # written without branches: a scan of the bounds uses vector registers
         low = g - r if g - r > middle - half else middle - half
         high = g + r if g + r < middle + half else middle + half

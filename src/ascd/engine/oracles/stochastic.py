@@ -72,23 +72,48 @@ class Stochastic(NamedTuple):
         anchored = as_flag(self.anchored, "Stochastic anchored")
         n, d = parts.norm.size, parts.sample.target.size
         draws = max(FEWEST_ROWS, d // n) if self.rows is None else as_count(self.rows, "Stochastic rows", low=2)
-        sample, columns = start_sample(parts, draws), n / max(1, parts.matrix.stored().size)
-        place = (np.zeros(d), np.zeros(n), np.zeros(6))
-        return Sampled(sample, *place, failure, patience, anchored, columns, float(parts.norm.sum()))
+        matrix, square, weight = parts.matrix, np.empty(n), np.zeros(d)
+        fill_squares(matrix, np.arange(n), 1.0, square, 0, n)
+        fill_weights(matrix, np.sqrt(square), weight)
+        return Sampled(
+            failure=failure,
+            patience=patience,
+            is_anchored=anchored,
+            columns=n / max(1, matrix.stored().size),
+            norms=float(parts.norm.sum()),
+            anchor=np.zeros(d),
+            product=np.zeros(n),
+            account=np.zeros(6),
+            rows=RowsCopied(CSC(*as_rows(matrix, d))) if isinstance(matrix, CSC) else RowsInPlace(matrix),
+            length=np.sqrt(square),
+            weight=weight,
+            total=np.empty(n),
+            squares=np.empty(n),
+            drawn=np.zeros(draws, dtype=np.int64),
+            factor=np.empty(draws),
+            gaps=np.empty(draws + 1),
+        )
 
 
 class Sampled(NamedTuple):
-    """The sample, v_ref and c = Aᵀv_ref, and the accounts."""
+    """The anchor, the accounts and the last sample."""
 
-    sample: RowSample
-    anchor: Array
-    product: Array
-    account: Array
     failure: float
     patience: float
     is_anchored: bool
     columns: float  # one entry as a fraction of a column read
     norms: float  # Σ_j ‖a_j‖, weighted by the samples
+    anchor: Array  # v_ref
+    product: Array  # c = Aᵀv_ref
+    account: Array
+    rows: Any
+    length: Array  # ‖a_j‖
+    weight: Array  # ρ_k
+    total: Array  # Σ y_j over the draws
+    squares: Array  # Σ y_j²
+    drawn: Array  # the drawn rows
+    factor: Array
+    gaps: Array
 
     def confidence(self) -> float:
         return likely(self.failure)
@@ -112,7 +137,7 @@ class Sampled(NamedTuple):
     @helper
     def is_due(self, point: Any) -> bool:
         """Return whether steps have read as much as a sample costs, and radii have grown enough for one to help."""
-        account, draws = self.account, self.sample.gaps.size - 1
+        account, draws = self.account, self.drawn.size
         price = draws * point.x.size / self.anchor.size + 2.0 * self.anchor.size * self.columns
         grown = (point.intervals.lengths[INFLATION] - account[INFLATION_THEN]) * self.norms
         return point.reads[0] - account[SAMPLED_AT] >= price and grown >= self.patience * account[LEFT]
@@ -133,14 +158,14 @@ class Sampled(NamedTuple):
     @helper
     def take_sample(self, point: Any, rng: Any) -> None:
         """Draw rows, and intersect every interval with the sample's."""
-        account, sample = self.account, self.sample
+        account = self.account
         account[SAMPLES] += 1.0
-        mass, size, last = sample.weigh_rows(point.raw_gradient, self.anchor)
-        entries = sample.draw_rows(point.raw_gradient, self.anchor, mass, last, rng) if mass > 0.0 else 0
+        mass, size, last = self.weigh_rows(point.raw_gradient)
+        entries = self.draw_rows(point.raw_gradient, mass, last, rng) if mass > 0.0 else 0
         cost = entries * self.columns + 2.0 * self.anchor.size * self.columns
         point.reads[0] += cost
         account[WASTE_FROM] += cost  # what a sample costs is not a read that moved nothing
-        eta = share_of_failure(self.failure, account[SAMPLES], point.x.size)
+        eta = 6.0 * self.failure / (math.pi * math.pi * account[SAMPLES] ** 2 * point.x.size)
         moment, account[LEFT] = min(1.0, size / mass) if mass > 0.0 else 0.0, 0.0
         for j in range(point.x.size):
             middle, radius = self.interval_of(j, mass, moment, eta)
@@ -151,12 +176,11 @@ class Sampled(NamedTuple):
     @helper
     def interval_of(self, j: int, mass: float, moment: float, eta: float) -> tuple[float, float]:
         """Return the sample's estimate of entry j, and its radius."""
-        sample, draws = self.sample, self.sample.gaps.size - 1
-        unit = mass * sample.length[j]
+        draws, unit = self.drawn.size, mass * self.length[j]
         if unit == 0.0:
             return self.product[j], 0.0
-        mean, rounding = sample.total[j] / draws, SUM_ROUNDING * (draws + self.anchor.size)
-        variance = max(0.0, sample.squares[j] - draws * mean * mean) / (draws - 1.0) + 2.0 * rounding
+        mean, rounding = self.total[j] / draws, SUM_ROUNDING * (draws + self.anchor.size)
+        variance = max(0.0, self.squares[j] - draws * mean * mean) / (draws - 1.0) + 2.0 * rounding
         radius = sampled_radius(variance, moment + rounding, draws, eta) + rounding
         return self.product[j] + unit * mean, unit * radius
 
@@ -170,6 +194,46 @@ class Sampled(NamedTuple):
             intervals.set_entry(j, point.partial(j), 0.0)
         elif high - low < 2.0 * width:
             intervals.set_entry(j, 0.5 * (low + high), 0.5 * (high - low))
+
+    @helper
+    def weigh_rows(self, raw_gradient: Array) -> tuple[float, float, int]:
+        """Return S, ‖e‖ (inf where its square has lost digits) and the last row that may be drawn."""
+        mass, square, last = 0.0, 0.0, -1
+        for k in range(raw_gradient.size):
+            away = raw_gradient[k] - self.anchor[k]
+            part = abs(away) * self.weight[k]
+            mass += part
+            square += away * away
+            last = k if part > 0.0 else last
+        return mass, math.sqrt(square) if has_digits(square) else math.inf, last
+
+    @helper
+    def draw_rows(self, raw_gradient: Array, mass: float, last: int, rng: Any) -> int:
+        """Compute Σy and Σy² of a sample; returns how many entries it has read."""
+        scale = mass / self.fill_gaps(rng)
+        k, reached, wanted = -1, 0.0, 0.0
+        for i in range(self.drawn.size):
+            wanted += self.gaps[i] * scale
+            while (reached < wanted or k < 0) and k < last:  # rounding may leave the sum below the last number
+                k += 1
+                reached += abs(raw_gradient[k] - self.anchor[k]) * self.weight[k]
+            self.drawn[i] = k
+            self.factor[i] = (1.0 if raw_gradient[k] > self.anchor[k] else -1.0) / self.weight[k]
+        entries = self.rows.add_drawn(self.drawn, self.factor, self.total, self.squares)
+        for j in range(self.total.size):
+            if self.length[j] > 0.0:
+                self.total[j] /= self.length[j]
+                self.squares[j] /= self.length[j] * self.length[j]
+        return entries
+
+    @helper
+    def fill_gaps(self, rng: Any) -> float:
+        """Draw m + 1 exponential numbers; returns their sum.  Running sums divided by it are sorted uniform numbers."""
+        total = 0.0
+        for i in range(self.gaps.size):
+            self.gaps[i] = -math.log(1.0 - rng.random())
+            total += self.gaps[i]
+        return total
 
 
 class RowsInPlace(NamedTuple):
@@ -210,71 +274,6 @@ class RowsCopied(NamedTuple):
         return entries
 
 
-class RowSample(NamedTuple):
-    """The rows, ‖a_j‖, ρ_k, Σy_j and Σy_j² over the draws, the drawn rows, their factors, and room for the gaps."""
-
-    rows: Any
-    length: Array
-    weight: Array
-    total: Array
-    squares: Array
-    drawn: Array
-    factor: Array
-    gaps: Array
-
-    @helper
-    def weigh_rows(self, raw_gradient: Array, anchor: Array) -> tuple[float, float, int]:
-        """Return S, ‖e‖ (inf where its square has lost digits) and the last row that may be drawn."""
-        mass, square, last = 0.0, 0.0, -1
-        for k in range(raw_gradient.size):
-            away = raw_gradient[k] - anchor[k]
-            part = abs(away) * self.weight[k]
-            mass += part
-            square += away * away
-            last = k if part > 0.0 else last
-        return mass, math.sqrt(square) if has_digits(square) else math.inf, last
-
-    @helper
-    def draw_rows(self, raw_gradient: Array, anchor: Array, mass: float, last: int, rng: Any) -> int:
-        """Compute Σy and Σy² of a sample; returns how many entries it has read."""
-        scale = mass / self.fill_gaps(rng)
-        k, reached, wanted = -1, 0.0, 0.0
-        for i in range(self.drawn.size):
-            wanted += self.gaps[i] * scale
-            while (reached < wanted or k < 0) and k < last:  # rounding may leave the sum below the last number
-                k += 1
-                reached += abs(raw_gradient[k] - anchor[k]) * self.weight[k]
-            self.drawn[i] = k
-            self.factor[i] = (1.0 if raw_gradient[k] > anchor[k] else -1.0) / self.weight[k]
-        entries = self.rows.add_drawn(self.drawn, self.factor, self.total, self.squares)
-        for j in range(self.total.size):
-            if self.length[j] > 0.0:
-                self.total[j] /= self.length[j]
-                self.squares[j] /= self.length[j] * self.length[j]
-        return entries
-
-    @helper
-    def fill_gaps(self, rng: Any) -> float:
-        """Draw m + 1 exponential numbers; returns their sum.  Running sums divided by it are sorted uniform numbers."""
-        total = 0.0
-        for i in range(self.gaps.size):
-            self.gaps[i] = -math.log(1.0 - rng.random())
-            total += self.gaps[i]
-        return total
-
-
-def start_sample(parts: Any, draws: int) -> RowSample:
-    """Return the work arrays for samples of so many rows."""
-    matrix, n, d = parts.matrix, parts.norm.size, parts.sample.target.size
-    square, weight = np.empty(n), np.zeros(d)
-    fill_squares(matrix, np.arange(n), 1.0, square, 0, n)
-    length = np.sqrt(square)
-    fill_weights(matrix, length, weight)
-    rows = RowsCopied(CSC(*as_rows(matrix, d))) if isinstance(matrix, CSC) else RowsInPlace(matrix)
-    drawn = (np.zeros(draws, dtype=np.int64), np.empty(draws), np.empty(draws + 1))
-    return RowSample(rows, length, weight, np.empty(n), np.empty(n), *drawn)
-
-
 @kernel
 def fill_weights(matrix: Any, length: Array, weight: Array) -> None:
     """Fill in ρ_k = max_j |a_kj|/‖a_j‖."""
@@ -284,12 +283,6 @@ def fill_weights(matrix: Any, length: Array, weight: Array) -> None:
             k = matrix.row(p)
             share = abs(matrix.entry(p, j)) * scale
             weight[k] = share if share > weight[k] else weight[k]
-
-
-@helper
-def share_of_failure(failure: float, sample: float, entries: int) -> float:
-    """Return η for one entry of one sample, so that all of a run fail together with ``failure`` at most."""
-    return 6.0 * failure / (math.pi * math.pi * sample * sample * entries)
 
 
 @helper

@@ -14,11 +14,9 @@ Lower bounds that all fall at one rate at least (GS-s and GSL-s: ℓ = max(0, sl
 smallest such rate ρ' of a nonzero column.  Bounds that have reached 0 no longer fall, but they only come to the top
 when all are 0.  Zero columns never fall: where one may have ℓ > 0 (u > 0 at the start), ρ' is taken as 0.
 
-**a-ASCD** draws from a list of candidates that contains its set {u ≥ max ℓ}.  A coordinate outside the list has a key
-u − ρG below the list's limit, and can only enter the set when max ℓ − ρG falls to that limit: then all bounds are
-scanned, and the list is made of the coordinates whose keys are expected to be reached within the next ``horizon``
-steps, at the speed since the last scan.  A draw is accepted if u ≥ max ℓ, else repeated.  The horizon is halved where
-the rejected draws since the last scan have cost as much as a scan, and quadrupled otherwise.
+**a-ASCD** draws from a list that contains its set {u ≥ max ℓ} until max ℓ − ρG falls to the list's limit, which should
+last for ``horizon`` steps; a draw is accepted if u ≥ max ℓ, else repeated.  The horizon is halved where the rejected
+draws since the last scan have cost as much as a scan, and quadrupled otherwise.
 """
 
 from __future__ import annotations
@@ -131,8 +129,11 @@ def lazy_or_scan(scan: bool, kinds: tuple[int, int], parts: Any, oracle: Any, st
     """Return the rule without scanning where there is one for the oracle, else the one that scans."""
     if as_flag(scan, "scan") or not lazy_applies(parts.norm.size, oracle, steepness):
         return LevelSet(np.empty(parts.norm.size), np.empty(parts.norm.size), *kinds)
-    which, against = kinds
-    return LazyTop.of(which, False, parts, steepness) if which == against else LazyHeuristic.of(parts, steepness)
+    if kinds == (1, 0):
+        rate, members = float(steepness.rates(parts.norm).max()), np.empty(parts.norm.size, dtype=np.int32)
+        state, real = np.array([-1, -1, 0, 0, 0, -1]), np.array([math.inf, math.inf, 1.0])
+        return LazyHeuristic(LazyBounds.of(0, parts, steepness), rate, members, state, real)
+    return LazyTop(LazyBounds.of(kinds[0], parts, steepness), False, np.array([-1]))
 
 
 class Steepest(NamedTuple):
@@ -154,7 +155,7 @@ class Steepest(NamedTuple):
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
         if not as_flag(self.scan, "scan") and lazy_applies(parts.norm.size, oracle, steepness):
-            return LazyTop.of(1, True, parts, steepness)
+            return LazyTop(LazyBounds.of(1, parts, steepness), True, np.array([-1]))
         return self
 
     def select(self, point: Any, t: int, rng: Any) -> int:
@@ -252,19 +253,12 @@ def lazy_applies(n: int, oracle: Any, steepness: Any) -> bool:
 class Heap(NamedTuple):
     """A max-heap of all coordinates by key, in which one coordinate's key can change.
 
-    ``order`` (n,) has the coordinates by position, ``place`` (n,) the position of each, ``key`` (n,) the keys by
-    position.  Every node has eight children, whose keys are neighbours in memory.
+    ``order`` has the coordinates by position, ``place`` the position of each, ``key`` the keys by position.
     """
 
     key: Array
     order: Array
     place: Array
-
-    @staticmethod
-    def of(n: int) -> Heap:
-        """Return room for n coordinates: set the key of each position, then ``arrange``."""
-        index = np.arange(n, dtype=np.int32)
-        return Heap(np.empty(n), index, index.copy())
 
     @helper
     def arrange(self) -> None:
@@ -322,7 +316,8 @@ class LazyBounds(NamedTuple):
         rates, moving = steepness.rates(parts.norm), parts.norm > 0.0
         falls_evenly = asked(steepness, "falls_evenly", False) and bool(moving.any())
         rate = rates.max() if which == 1 else -rates[moving].min() if falls_evenly else 0.0
-        return LazyBounds(Heap.of(parts.norm.size), which, np.array([rate]))
+        index = np.arange(parts.norm.size, dtype=np.int32)
+        return LazyBounds(Heap(np.empty(index.size), index, index.copy()), which, np.array([rate]))
 
     @helper
     def bound_of(self, intervals: Any, j: int) -> float:
@@ -379,10 +374,6 @@ class LazyTop(NamedTuple):
     reads: bool
     last: Array  # [the last pick, −1 before the first]
 
-    @staticmethod
-    def of(which: int, reads: bool, parts: Any, steepness: Any) -> LazyTop:
-        return LazyTop(LazyBounds.of(which, parts, steepness), reads, np.array([-1]))
-
     def select(self, point: Any, t: int, rng: Any) -> int:
         bounds, intervals = self.ordered, point.intervals
         if self.last[0] < 0:
@@ -409,12 +400,6 @@ class LazyHeuristic(NamedTuple):
     members: Array  # the list
     state: Array
     real: Array
-
-    @staticmethod
-    def of(parts: Any, steepness: Any) -> LazyHeuristic:
-        rate, members = float(steepness.rates(parts.norm).max()), np.empty(parts.norm.size, dtype=np.int32)
-        state, real = np.array([-1, -1, 0, 0, 0, -1]), np.array([math.inf, math.inf, 1.0])
-        return LazyHeuristic(LazyBounds.of(0, parts, steepness), rate, members, state, real)
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         intervals, state, n = point.intervals, self.state, point.x.size

@@ -4,8 +4,7 @@ Every active set of the paper is a level set {j : bound_j ≥ threshold}, also A
 coordinates with equal upper bounds (see ``rules/ascd.py``).
 
 **Where all lower bounds are 0** the paper's conditions leave nothing out.  A coordinate with the upper bound 0 is at
-its minimum, though, and picking it is a waste: leaving it out raises the mean of score² over the set, and the steepest
-coordinate stays inside.  So the set is {u > 0} there, a definition of ours, unless all upper bounds are 0.
+its minimum, though: the set is {u > 0} there, a definition of ours, unless all upper bounds are 0.
 """
 
 from __future__ import annotations

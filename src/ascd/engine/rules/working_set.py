@@ -9,9 +9,8 @@ computed, and those with an upper bound above 0 form the new working set.
 Coordinates whose rate is far below that of their sweep are set aside, and the others are swept again, as long as their
 rate is above the rate of those set aside, and not for more than a few times what a sweep over these would cost.
 
-**Refreshing.**  When the visits that moved nothing since the last reference, and those that the coordinates about to
-enter would cost, come to ``share`` of a pass over the data, the present point becomes the reference (with the oracle
-"reference"); but not before sweeps have cost a pass, unless nothing moves.  Until then no coordinate enters.
+**Refreshing** of the reference (with the oracle "reference") comes when visits that moved nothing, and those that the
+coordinates about to enter would cost, amount to ``share`` of a pass over the data: see ``docs/selection.md``.
 """
 
 from __future__ import annotations
