@@ -49,7 +49,7 @@ _debugging: ContextVar[bool] = ContextVar("debugging", default=False)
 
 _lock = threading.RLock()
 _kernels: list[Kernel] = []
-#: Functions that tell numba about helpers and methods, once it is imported.
+#: Functions that tell numba about helpers, once it is imported.
 _registrations: list[Callable[[], None]] = []
 _warned: set[str] = set()
 

@@ -289,16 +289,13 @@ def plan(figures: Iterable[str], scale: str, text: TextSource | None) -> JobPlan
     return made
 
 
-def _jobs_of(part: str, scale: str, text: TextSource | None) -> Iterator[tuple[str, Job]]:
-    """Yield the jobs of a panel, or of another part of a figure, each with its curve."""
+def _jobs_of(part: str, scale: str, text: TextSource | None) -> Iterable[tuple[str, Job]]:
+    """Return the jobs of a panel, or of another part of a figure, each with its curve."""
     if part == "1":
-        yield from ((f"T = {T}", _ratio_job(T, scale)) for T in ABSENCES)
-    elif part == "4":
-        yield "SCD", Job("lower-bound", LOWER_BOUND)
-    elif part == "T":
-        yield from _theorem_jobs(scale)
-    else:
-        yield from _panel_jobs(PANELS[part], scale, text)
+        return [(f"T = {T}", _ratio_job(T, scale)) for T in ABSENCES]
+    if part == "4":
+        return [("SCD", Job("lower-bound", LOWER_BOUND))]
+    return _theorem_jobs(scale) if part == "T" else _panel_jobs(PANELS[part], scale, text)
 
 
 def _ratio_job(absence: int, scale: str) -> Job:

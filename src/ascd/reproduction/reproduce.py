@@ -103,11 +103,7 @@ def find(folder: Path, job: Job) -> dict[str, Any] | None:
         found: dict[str, Any] = json.loads((folder / "runs" / f"{job.name}.json").read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return None
-    return found if _is_current(found) else None
-
-
-def _is_current(run: dict[str, Any] | None) -> bool:
-    return run is not None and run["versions"]["ascd"] == ascd.__version__
+    return found if found["versions"]["ascd"] == ascd.__version__ else None
 
 
 def conduct(plan: JobPlan, folder: Path, workers: int = 2, log: Log | None = None) -> int:
@@ -164,7 +160,7 @@ def gather(plan: JobPlan, folder: Path, scale: str) -> Path:
         older = load(path)
         for part, curves in older["index"].items() if older["scale"] == scale else ():
             used = {name: older["runs"].get(name) for names in curves.values() for name in names}
-            if part not in index and all(map(_is_current, used.values())):
+            if part not in index and all(run and run["versions"]["ascd"] == ascd.__version__ for run in used.values()):
                 index[part] = curves
                 runs |= used
     ordered = {part: index[part] for part in parts_of([]) if part in index}
