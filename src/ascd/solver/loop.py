@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.contracts import asked
+from ascd._core.contracts import asked, users_classes
 from ascd._core.timing import Stopwatch
 from ascd.problem.certificate import Products, certify
 from ascd.problem.groups import products
@@ -28,7 +28,7 @@ from ascd.results import Limits, Status, has_no_minimum
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
 from ascd.solver.check import NOTHING, OptimalityCheck, Report
-from ascd.solver.rows import RowNewton, row_parts_of
+from ascd.solver.rows import RowNewton
 from ascd.solver.small import is_small, minimise_small
 from ascd.solver.smooth import Smooth
 from ascd.solver.state import State
@@ -48,7 +48,9 @@ class Solver:
     """
 
     def __init__(self, problem: Any, x: Array, intercept: bool, constant: Array) -> None:
-        rows = row_parts_of(problem)
+        rows = problem.design.row_parts  # chunks that can evaluate the loss where they are
+        if rows is not None and (not problem.is_by_coordinate or users_classes(problem.parts.loss)):
+            rows = None
         self.problem, self.is_small = problem, is_small(problem)
         self.state = State(problem, x if rows is None else np.zeros(x.shape), intercept, constant)
         self.rows = None

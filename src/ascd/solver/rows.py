@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array, unlocked
-from ascd._core.contracts import users_classes
 from ascd._core.timing import Stopwatch
 from ascd.matrix.chunked import Moments, TallChunks, add_moments, moments
 from ascd.problem.certificate import certify_from_sums
@@ -194,14 +193,6 @@ class Proposal(NamedTuple):
     constant: float
     gradient: Array
     decrease: float
-
-
-def row_parts_of(problem: Any) -> TallChunks | None:
-    """Return row chunks that can evaluate the loss where they are, or None."""
-    if not problem.is_by_coordinate or users_classes(problem.parts.loss):
-        return None
-    found: TallChunks | None = problem.design.row_parts
-    return found
 
 
 class RowNewton:
