@@ -1,8 +1,7 @@
 """Parts by their names, and validation of what users' own return: the run ends with an error that names the part.
 
-Compiled code does not check an index.  So a user's rule or step is wrapped in one that checks its answer; the wrapper
-stores what was wrong in ``fault`` and raises, and ``raise_complaint`` makes the sentence, which kernels could not.
-What an oracle wrote into the intervals is checked between pieces of the loop.
+Compiled code does not check an index.  So a user's rule or step is wrapped in one that checks its answer, stores what
+was wrong in ``fault`` and raises; ``raise_complaint`` makes the sentence.  Intervals are checked between pieces.
 """
 
 from __future__ import annotations

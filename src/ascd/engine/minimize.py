@@ -321,8 +321,7 @@ class Run:
     def _has_converged(self) -> bool:
         """Return whether no score can exceed ``tol``, by the bounds where they prove it, else by exact entries.
 
-        All columns are read where bounds are below ``tol`` that prove nothing, and once in EPOCHS_A_LOOK epochs:
-        rounding alone may keep bounds above ``tol``.
+        All columns are read once in EPOCHS_A_LOOK epochs, too: rounding alone may keep bounds above ``tol``.
         """
         if self.t < self.next_check:
             return False

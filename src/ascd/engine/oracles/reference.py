@@ -143,10 +143,7 @@ class Referenced(NamedTuple):
 
     @helper
     def refresh(self, point: Any) -> None:
-        """Make the present v the reference: every interval becomes a point.
-
-        At the start, before anything has moved, entries that are known are not read again.
-        """
+        """Make the present v the reference, and every interval a point; at the start known entries are not read."""
         bound, intervals, account, square = self.bound, point.intervals, self.account, 0.0
         is_start = intervals.lengths[STEP_LENGTH] == 0.0
         for k in range(self.vector.size):

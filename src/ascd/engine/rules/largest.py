@@ -302,13 +302,10 @@ class Heap(NamedTuple):
 
 
 class LazyBounds(NamedTuple):
-    """A heap of bounds, outdated but never too small: keys are the bounds minus ``rate`` times G.
-
-    ``which`` is 0 for lower bounds and 1 for upper bounds.
-    """
+    """A heap of bounds, outdated but never too small: keys are the bounds minus ``rate`` times G."""
 
     heap: Heap
-    which: int
+    which: int  # 0 for lower bounds, 1 for upper bounds
     rate: Array
 
     @staticmethod
