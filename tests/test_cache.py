@@ -100,6 +100,38 @@ def test_the_second_process_loads_and_types_of_a_user_are_not_stored(site, fille
     assert contents(filled) == before
 
 
+#: A storage of columns of a user's, by itself and in a matrix of a user's.
+THEIR_STORAGE = """
+from ascd.matrix.base import Matrix, Part
+from ascd.matrix.dense import Dense, LocalDense
+import numpy as np
+
+class Bytes(Dense):
+    pass
+
+class Own(Matrix):
+    def __init__(self, A): self.A, self.shape = A, A.shape
+    def dots(self, columns, vectors): return self.A[:, columns].T @ vectors
+    def add(self, columns, factors, out): out += self.A[:, columns] @ factors
+    def take(self, columns): return Part(Bytes(np.asfortranarray(self.A[:, columns])), np.arange(columns.size))
+
+def make(kind, A):
+    return Own(A) if kind == "Own" else LocalDense(Bytes(A), A.shape)
+"""
+
+
+@pytest.mark.parametrize("kind", ["Own", "LocalDense"])
+def test_storages_of_a_user_are_not_stored(kind, site, tmp_path):
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "their_storage.py").write_text(THEIR_STORAGE)
+    code = "import numpy as np, ascd; A = np.asfortranarray(np.eye(3)); "
+    solve = "print(ascd.solve(ascd.Problem({}, np.ones(3), penalty=ascd.L1(0.5)), max_iter=3).x.sum())"
+    theirs = code + f"import their_storage; A = their_storage.make('{kind}', A); " + solve.format("A")
+    cache = tmp_path / "cache"
+    assert float(python(theirs, site, tmp_path / "theirs", NUMBA_CACHE_DIR=cache)) == 1.5
+    assert not any(b"their_storage" in found.read_bytes() for found in cache.rglob("*.nbi"))
+
+
 def test_an_edit_of_another_file_is_a_miss_and_not_a_stale_answer(site, filled, tmp_path):
     """In the same cache; and back again, where the former answer is still kept."""
     cache = tmp_path / "cache"

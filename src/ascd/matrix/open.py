@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ascd._core import contracts
 from ascd._core.checks import as_design, as_matrix, check_shape, check_sparse, unlocked
 from ascd._core.devices import is_on_device, is_on_gpu, library_of, to_host
 from ascd.matrix import costs
@@ -37,6 +38,8 @@ def open_design(A: Any) -> Matrix:
         design = A.as_design() if hasattr(A, "as_design") else A
         if not isinstance(design, Matrix):
             raise TypeError(f"A: {type(design).__name__} must be a subclass of ascd.matrix.base.Matrix")
+        if not contracts.is_ours(type(design)) or contracts.users_classes(getattr(design, "matrix", None)):
+            contracts.detours.add("users' classes")  # what is compiled for their columns is not stored
         return design
     A = brought_if_small(A)
     if is_there(A):
