@@ -6,7 +6,7 @@ For a dual point Θ = s·V with products U = AᵀV, the penalty's part of the ga
 
 a sum of terms that are not negative.  U_b is known to lie in a ball: ``estimate`` ± ``radius``.  Each term is convex in
 U_b, and so is the set of U_b that allow a scale s, so both are bounded by their values on the boundary of the ball.
-Blocks that surely stay at zero ("at rest": −U_b inside ∂Ψ_b(0) for all of the ball) have terms of 0 at every scale.
+Blocks at rest, which are zero with −U_b inside ∂Ψ_b(0) for all of the ball, have terms of 0 at every scale.
 
 Two adapters give both kinds of penalties the same methods: ``ByCoordinate`` for one output and blocks of one, several
 times as fast, and ``ByBlock``.  They take flat arrays and the position ``first`` at which a block begins in them.

@@ -62,7 +62,7 @@ def solve(
         Fit an unpenalised constant c for each output as well.
     intercept0 : float or array of length n_outputs, optional
         Where c starts, with ``x0``.
-    max_iter : number of rounds: working sets, or Newton steps for losses that are not quadratic
+    max_iter : number of rounds: working sets, or round trips to rows that are not in memory
     max_time : float, optional
         Seconds.
     n_jobs : threads that share the work; −1 for all processors, −2 for all but one

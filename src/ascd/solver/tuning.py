@@ -23,8 +23,8 @@ CANCELS = 16.0
 
 # ---- working sets
 
-#: The first working set is a tenth of all, within these numbers; later ones hold at least twice the coordinates that
-#: have moved.  Where all are fewer than the larger number they are all in it.
+#: The first working set is a tenth of all, within these numbers; later ones have room for twice the coordinates
+#: that have moved.  Where all are fewer than the larger number they are all in it.
 SMALLEST_SET, LARGEST_SET = 20, 100
 #: Sweeps over a working set, at most: hard models end by Newton steps long before.
 MOST_SWEEPS = 1000
