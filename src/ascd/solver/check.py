@@ -3,10 +3,11 @@
 The gap is first estimated from the balls of ``bounds``, by the formulas of the certificate without their rounding
 errors: this is what the solver steers by.  Where the estimate is small enough, ``certify`` proves it.
 
-Most blocks are at rest at this point, whatever their ball leaves open: zero, where the penalty has a kink, fulfils their
-optimality condition.  Only the others, the candidates, are read and summed up.  Other than in gap-safe screening
-(Fercoq, Gramfort, Salmon 2015) none is discarded for good: a block may move later.  Where the dual allows only a product of 0 (an unpenalised column),
-no scale helps: while the solver runs, such coordinates count by their violation alone, and the gap is not certain.
+Most blocks are at rest at this point, whatever their ball leaves open: zero, where the penalty has a kink, fulfils
+their optimality condition.  Only the others, the candidates, are read and summed up.  Other than in gap-safe screening
+(Fercoq, Gramfort, Salmon 2015) none is discarded for good: a block may move later.  Where the dual allows only a
+product of 0 (an unpenalised column), no scale helps: while the solver runs, such coordinates count by their violation
+alone, and the gap is not certain.
 """
 
 from __future__ import annotations

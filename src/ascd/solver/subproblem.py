@@ -1,8 +1,8 @@
 """The subproblem on a working set: choose a quadratic model, minimise it and go to its minimum.
 
 A quadratic loss has one model, which is F.  For the others every step has its own, with the curvatures of the loss at
-the present predictor: Newton's method, several steps on a working set until little is left to gain there.  Once there is
-a Gram matrix of single coordinates, models take in all of its columns, which are those of earlier working sets too.
+the present predictor: Newton's method, several steps on a working set until little is left to gain there.  Once there
+is a Gram matrix of single coordinates, models take in all of its columns, which are those of earlier working sets too.
 
 | working set | model |
 |---|---|

@@ -1,8 +1,9 @@
 """Working sets: the blocks that are free to move and the worst violations (Johnson, Guestrin 2015; Massias 2018).
 
 A set has room for twice as many blocks as are nonzero, so that few rounds are needed, and for more where nearly all of
-the last set have moved; only blocks that are free or may violate optimality enter.  Where bounds or a square alone act on every coordinate (ridge, SVM duals) nearly all
-move: then every candidate is swept over in random order, a few passes a round.
+the last set have moved; only blocks that are free or may violate optimality enter.  Where bounds or a square alone act
+on every coordinate (ridge, SVM duals) nearly all move: then every candidate is swept over in random order, a few passes
+a round.
 """
 
 from __future__ import annotations
