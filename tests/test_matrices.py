@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from ascd._core.threads import use_threads
 from ascd.matrix import columns as operations
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix, Part
-from ascd.matrix.dense import Dense
+from ascd.matrix.dense import Dense, Local, LocalDense
 from ascd.matrix.open import as_local, open_design
 from ascd.matrix.sparse import CSC, as_rows
 from ascd.problem.losses import Sample
@@ -285,6 +286,53 @@ def test_a_matrix_is_a_subclass_that_writes_what_has_no_default():
 
     with pytest.raises(TypeError, match=r"abstract.*add.*dots.*take"):
         Half()
+
+
+class Genotypes(NamedTuple):
+    """Numbers from 0 to 3, four samples a byte; not all fields are arrays, and none has the matrix's shape."""
+
+    packed: Any
+    samples: int
+
+    def start(self, j):
+        return 0
+
+    def stop(self, j):
+        return self.samples
+
+    def row(self, p):
+        return p
+
+    def entry(self, p, j):
+        return float((self.packed[p >> 2, j] >> (2 * (p & 3))) & 3)
+
+    def ahead(self, j):
+        pass
+
+    def stored(self):
+        return self.packed
+
+    def to_scipy(self, d, n):
+        bits = np.unpackbits(self.packed, axis=0, bitorder="little")
+        return (bits[0::2] + 2 * bits[1::2])[:d].astype(float)
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_a_storage_without_values_of_the_shape_is_read_by_its_methods_alone(outputs, monkeypatch):
+    monkeypatch.setattr(costs, "CHEAP", 0)
+    numbers = np.random.default_rng(7).integers(0, 4, (41, 12)).astype(np.uint8)
+    packed = sum(np.vstack([numbers, np.zeros((3, 12), np.uint8)])[i::4] << (2 * i) for i in range(4))
+    design, plain = Local(Genotypes(np.asfortranarray(packed), 41), (41, 12)), numbers.astype(float)
+    target = plain[:, :2] - plain[:, 2:4] if outputs == 2 else plain[:, 0] - plain[:, 1]
+    penalty = ascd.L21(5.0) if outputs == 2 else ascd.L1(5.0)
+    found, expected = (ascd.solve(ascd.Problem(X, target, penalty=penalty), intercept=True) for X in (design, plain))
+    assert found.converged
+    np.testing.assert_allclose(found.x, expected.x, atol=1e-4)
+    np.testing.assert_array_equal(design.beside(design).matrix.values, np.hstack([plain, plain]))
+    with pytest.raises(
+        TypeError, match=r"LocalDense needs a storage with values of shape \(41, 12\); Local takes Geno"
+    ):
+        ascd.Problem(LocalDense(design.matrix, design.shape), target)
 
 
 PENALTIES = ("l1", "none", "box", "elastic net, some free")

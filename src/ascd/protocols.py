@@ -15,7 +15,11 @@ from typing import Any, Protocol
 
 
 class ColumnStorage(Protocol):
-    """Where the stored entries of column j are: at positions ``start(j)`` to ``stop(j)``."""
+    """Where the stored entries of column j are: at positions p from ``start(j)`` to ``stop(j)``, row by row.
+
+    ``ahead`` may prefetch a column.  Uncompiled: ``stored()``, all entries, which are checked to be finite, and
+    ``to_scipy(n_samples, n_features)``, an array or sparse matrix of float64 of them all.
+    """
 
     def start(self, j: int) -> int: ...
     def stop(self, j: int) -> int: ...

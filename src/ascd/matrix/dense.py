@@ -6,7 +6,6 @@ Sums are float64, products of dense columns with each other come from the linear
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -16,27 +15,28 @@ from ascd._core.checks import Array, finite_values
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
-from ascd.matrix.base import ColumnStats, Matrix, Multiplier, Part
+from ascd.matrix.base import ColumnStats, Matrix, Multiplier, Part, as_block
 from ascd.matrix.columns import add_columns, fill_column_stats, fill_dots
 
 NOTHING = np.empty(0)
 
 
 class Local(Matrix):
-    """Columns in memory; ``matrix`` is their compiled storage.  Threads share every pass."""
+    """Columns in memory; ``matrix`` is their compiled storage, the library's or a user's.  Threads share every pass."""
 
     portion_bytes = math.inf
 
     def __init__(self, matrix: Any, shape: tuple[int, int]) -> None:
         self.matrix, self.shape = matrix, shape
 
-    @abstractmethod
     def beside(self, other: Any) -> Local:
         """Return these columns followed by those of another matrix of this kind."""
+        values = np.hstack([as_block(one.take(np.arange(one.shape[1])), one.shape[0]) for one in (self, other)])
+        return LocalDense(Dense(np.asfortranarray(values)), values.shape)
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in self.matrix)
+        return sum(field.nbytes for field in self.matrix if isinstance(field, np.ndarray))
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         (d, n), count = self.shape, len(vectors)
@@ -61,13 +61,16 @@ class Local(Matrix):
         else:
             share(self.pass_cost(columns), self.shape[0], add_columns, self.matrix, columns, factors, out)
 
-    @abstractmethod
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         """Return ``dots`` for vectors of shape (n_samples, T)."""
+        return np.stack([self.dots(columns, vector.copy()) for vector in vectors.T], axis=1)
 
-    @abstractmethod
     def add_several(self, columns: Array, factors: Array, out: Array) -> None:
         """Do what ``add`` does for ``out`` of shape (n_samples, T)."""
+        for t in range(out.shape[1]):
+            column = out[:, t].copy()
+            self.add(columns, factors[:, t].copy(), column)
+            out[:, t] = column
 
     def take(self, columns: Array) -> Part:
         return Part(self.matrix, columns)
@@ -109,7 +112,7 @@ class Dense(NamedTuple):
 
 
 class LocalDense(Local):
-    """A dense matrix in memory."""
+    """A dense matrix in memory; ``matrix`` has ``values`` of its shape, which products are made of."""
 
     matrix: Dense
 

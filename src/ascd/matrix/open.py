@@ -38,6 +38,9 @@ def open_design(A: Any) -> Matrix:
         design = A.as_design() if hasattr(A, "as_design") else A
         if not isinstance(design, Matrix):
             raise TypeError(f"A: {type(design).__name__} must be a subclass of ascd.matrix.base.Matrix")
+        if isinstance(design, LocalDense) and np.shape(getattr(design.matrix, "values", ())) != design.shape:
+            kind, needs = type(design.matrix).__name__, f"a storage with values of shape {design.shape}"
+            raise TypeError(f"A: LocalDense needs {needs}; Local takes {kind}")
         if not contracts.is_ours(type(design)) or contracts.users_classes(getattr(design, "matrix", None)):
             contracts.detours.add("users' classes")  # what is compiled for their columns is not stored
         return design
