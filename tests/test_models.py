@@ -13,8 +13,7 @@ import ascd
 from ascd.matrix import costs
 from ascd.problem.softmax import Softmax
 from ascd.solver import tuning
-from ascd.solver.gram import GramMatrix
-from ascd.solver.models import BlockGramModel, ColumnModel, GramModel
+from ascd.solver.models import BlockGramModel, ColumnModel, GramMatrix, GramModel
 from ascd.solver.subproblem import Subproblem
 from ascd.solver.working_set import WorkingSet
 

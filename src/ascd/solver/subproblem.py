@@ -28,9 +28,15 @@ from ascd.problem.samples import Curvature
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
 from ascd.solver.device import DeviceModel
-from ascd.solver.gram import GramMatrix, without_constants
 from ascd.solver.line_search import Backtracking, ModelStep
-from ascd.solver.models import BlockColumnModel, BlockGramModel, ColumnModel, GramModel
+from ascd.solver.models import (
+    BlockColumnModel,
+    BlockGramModel,
+    ColumnModel,
+    GramMatrix,
+    GramModel,
+    without_constants,
+)  # fmt: skip
 from ascd.solver.state import State
 from ascd.solver.sweeps import ProxCurvature, mark_movable
 from ascd.solver.working_set import BlockLayout, WorkingSet
