@@ -52,10 +52,11 @@ class Net:
     """
 
     __slots__ = ()
+    linear: Any
 
     @helper
     def l1_l2_linear(self, j: int) -> tuple[float, float, float]:
-        raise NotImplementedError
+        return 0.0, 0.0, at(self.linear, j)
 
     @helper
     def limits_of(self, j: int) -> tuple[float, float]:
@@ -200,9 +201,6 @@ class Zero(Net, namedtuple("Zero", "linear", defaults=[0.0])):
     """
 
     __slots__ = ()
-
-    def l1_l2_linear(self, j: int) -> tuple[float, float, float]:
-        return 0.0, 0.0, at(self.linear, j)
 
 
 class L1(Net, namedtuple("L1", "strength weights linear", defaults=[1.0, 0.0])):
