@@ -216,8 +216,6 @@ def _numba() -> Any:
     # run time that they do not overlap; by default it gives up beyond eight such checks.
     binding.set_option("ascd", "--runtime-memory-check-threshold=32")
     scalars.teach_numba(_options(True))
-    for function in (scalars.exp_of_negative, scalars.log_of_one_plus):
-        _register_helper(function, False)
     for method, arguments in contracts.COMPILED.items():
         _register_method(method, arguments)
     for register in _registrations:

@@ -15,7 +15,6 @@ from ascd._core.checks import Array, as_number, as_numbers, finite_values, refus
 from ascd._core.contracts import check_methods
 from ascd._core.devices import to_host
 from ascd._core.jit import helper, optional_method
-from ascd._core.scalars import exp_of_negative, log_of_one_plus
 from ascd.problem.arithmetic import square_times
 from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS, LEAST_ORDINARY, UNDERFLOW
 from ascd.protocols import Loss
@@ -238,14 +237,14 @@ class Logistic(NamedTuple):
 
     def value(self, y: float, z: float) -> float:
         margin = y * z
-        return log_of_one_plus(exp_of_negative(-abs(margin))) + max(-margin, 0.0)
+        return math.log1p(math.exp(-abs(margin))) + max(-margin, 0.0)
 
     def derivative(self, y: float, z: float) -> float:
-        small = exp_of_negative(-abs(y * z))
+        small = math.exp(-abs(y * z))
         return -y * ((1.0 if y * z <= 0.0 else small) * (1.0 / (1.0 + small)))
 
     def curvature(self, y: float, z: float) -> float:
-        small = exp_of_negative(-abs(y * z))
+        small = math.exp(-abs(y * z))
         inverse = 1.0 / (1.0 + small)
         return small * inverse * inverse
 
@@ -264,12 +263,12 @@ class Logistic(NamedTuple):
         if p < 0.0 or p > 1.0 + DOMAIN_ROUNDING:
             return math.inf
         p, margin = min(p, 1.0), y * z
-        small = exp_of_negative(-abs(margin))
+        small = math.exp(-abs(margin))
         larger = 1.0 / (1.0 + small)
         q, rest = (small * larger, larger) if margin >= 0.0 else (larger, small * larger)
         away = p - q if p + q <= 1.0 else rest - (1.0 - p)
         is_close = abs(away) <= 0.5 * min(q, rest)  # then no logarithm of q is needed
-        log_larger = 0.0 if is_close else -log_of_one_plus(small)
+        log_larger = 0.0 if is_close else -math.log1p(small)
         share = log_share(p, q, log_larger - max(margin, 0.0), away)
         other = log_share(1.0 - p, rest, log_larger - max(-margin, 0.0), -away)
         lost = UNDERFLOW if min(q, rest) < LEAST_ORDINARY else 0.0
