@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 import ascd
 from ascd.engine.descent import active_count, descend
-from ascd.engine.rules.largest import LIST_SIZE, NEXT_PLACE
+from ascd.engine.rules.largest import LIST_SIZE
 
 LOSSES = ("squared", "logistic", "huber", "squared_hinge")
 
@@ -70,7 +70,7 @@ def redraws(assembly, count, seed=0):
     rng, arrays = np.random.default_rng(seed), arrays_of(assembly.rule)
     saved, picks = [array.copy() for array in arrays], []
     for _ in range(count):
-        picks.append(redraw(assembly.rule, assembly.point, rng))
+        picks.append(assembly.rule.select(assembly.point, 0, rng))
         for array, before in zip(arrays, saved, strict=True):
             array[...] = before
     return picks
@@ -81,13 +81,6 @@ def arrays_of(part):
     if isinstance(part, np.ndarray):
         return [part]
     return [array for field in part for array in arrays_of(field)] if isinstance(part, tuple) else []
-
-
-def redraw(rule, point, rng):
-    """A pick with random numbers of its own, also where the rule has drawn some before."""
-    if hasattr(rule, "members") and hasattr(rule, "floor"):
-        rule.state[NEXT_PLACE] = -1
-    return rule.select(point, 0, rng)
 
 
 def check_draw(rule, point, pick):

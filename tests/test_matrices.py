@@ -306,9 +306,6 @@ class Genotypes(NamedTuple):
     def entry(self, p, j):
         return float((self.packed[p >> 2, j] >> (2 * (p & 3))) & 3)
 
-    def ahead(self, j):
-        pass
-
     def stored(self):
         return self.packed
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 class ColumnStorage(Protocol):
     """Where the stored entries of column j are: at positions p from ``start(j)`` to ``stop(j)``, row by row.
 
-    ``ahead`` may prefetch a column.  Uncompiled: ``stored()``, all entries, which are checked to be finite, and
+    Uncompiled: ``stored()``, all entries, which are checked to be finite, and
     ``to_scipy(n_samples, n_features)``, an array or sparse matrix of float64 of them all.
     """
 
@@ -25,7 +25,6 @@ class ColumnStorage(Protocol):
     def stop(self, j: int) -> int: ...
     def row(self, p: int) -> int: ...
     def entry(self, p: int, j: int) -> float: ...
-    def ahead(self, j: int) -> None: ...
 
 
 class Loss(Protocol):

@@ -2,7 +2,7 @@
 
 A storage is a NamedTuple that says where a column's entries are: positions ``start(j) .. stop(j)``, and for a position
 its ``row`` and its ``entry``.  Everything below is written once on top of these four; the compiler turns it into the
-loop one would write by hand for each storage.  ``ahead(j)`` prefetches a column that will be read soon.
+loop one would write by hand for each storage.
 
 Kernels with ``start .. stop`` are passes over many columns, of which that is one thread's share.
 """

@@ -99,9 +99,6 @@ class Dense(NamedTuple):
     def entry(self, p: int, j: int) -> float:
         return np.float64(self.values[p, j])
 
-    def ahead(self, j: int) -> None:
-        """Nothing: columns are long, and the machine prefetches what comes next by itself."""
-
     def stored(self) -> Array:
         """All entries."""
         return self.values

@@ -20,7 +20,6 @@ import numpy as np
 
 from ascd._core.checks import Array, unlocked
 from ascd._core.jit import kernel, wide
-from ascd._core.scalars import fetch
 from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix, Multiplier, Part
@@ -57,10 +56,6 @@ class CSC(NamedTuple):
 
     def entry(self, p: int, j: int) -> float:
         return np.float64(self.data[p])
-
-    def ahead(self, j: int) -> None:
-        fetch(self.indices, self.indptr[j])
-        fetch(self.data, self.indptr[j])
 
     def stored(self) -> Array:
         """All entries that are stored."""

@@ -399,10 +399,6 @@ def sweep_box(
             first = RUN * wide(turn[b])
             last = min(first + RUN, n_active)
             shuffle(order, first, last, seed)
-            if b + 1 < runs:
-                following = RUN * wide(turn[b + 1])
-                for a in range(following, min(following + RUN, n_active)):
-                    matrix.ahead(wide(order[a]))
             for a in range(first, last):
                 j = wide(order[a])
                 g = dot(matrix, j, raw_gradient)

@@ -46,7 +46,7 @@ from ascd.engine.tuning import CHILDREN, DRAW_COST, HORIZON_GROWTH, KEY_ROUNDING
 
 #: Rows of ``LazyHeuristic.state``: the last pick (−1 before the first), its place in the list (−1: outside), the length
 #: of the list, the step of the last scan, draws rejected since then, the place of the next draw (−1: not drawn yet).
-LAST_PICK, ITS_PLACE, LIST_SIZE, SCANNED_AT, REJECTED, NEXT_PLACE = range(6)
+LAST_PICK, ITS_PLACE, LIST_SIZE, SCANNED_AT, REJECTED = range(5)
 #: Rows of ``LazyHeuristic.real``: the limit of the list, max ℓ − ρG at the last scan, the horizon in steps.
 LIST_LIMIT, THRESHOLD_THEN, HORIZON = range(3)
 
@@ -408,7 +408,7 @@ class LazyHeuristic(NamedTuple):
         if self.threshold_of(intervals, largest) < self.real[LIST_LIMIT]:
             self.list_candidates(intervals, largest, t)
         while state[LIST_SIZE] > 0:
-            place = self.draw_place(point, rng)
+            place = int(rng.random() * state[LIST_SIZE])
             j = wide(self.members[place])
             bound = intervals.signed_upper_at(j)
             if bound >= largest:
@@ -420,20 +420,6 @@ class LazyHeuristic(NamedTuple):
                 self.list_candidates(intervals, largest, t)
         state[LAST_PICK], state[ITS_PLACE] = int(rng.random() * n), -1
         return state[LAST_PICK]
-
-    @helper
-    def draw_place(self, point: Any, rng: Any) -> int:
-        """Return a uniform place of the list; the next one is drawn, too, so that its column can be prefetched.
-
-        A place drawn from the first s of the list is uniform on the first s' < s where it is one of these, so it stays
-        valid when others leave the list.
-        """
-        state, place = self.state, self.state[NEXT_PLACE]
-        if not 0 <= place < state[LIST_SIZE]:
-            place = int(rng.random() * state[LIST_SIZE])
-        state[NEXT_PLACE] = int(rng.random() * state[LIST_SIZE])
-        point.problem.matrix.ahead(wide(self.members[state[NEXT_PLACE]]))
-        return place
 
     @helper
     def threshold_of(self, intervals: Any, largest: float) -> float:
@@ -475,7 +461,7 @@ class LazyHeuristic(NamedTuple):
         if steps > 0 and 0.0 < fall < math.inf:
             distance = fall / steps * real[HORIZON]
         real[THRESHOLD_THEN], real[LIST_LIMIT] = threshold, threshold - distance
-        state[SCANNED_AT], state[REJECTED], state[NEXT_PLACE] = t, 0, -1
+        state[SCANNED_AT], state[REJECTED] = t, 0
         shift, count = self.rate * intervals.lengths[INFLATION], 0
         for j in range(n):
             bound = intervals.signed_upper_at(j)

@@ -116,8 +116,6 @@ class SweepState(NamedTuple):
         j = int(listed[queue[NEXT]])
         queue[NEXT] += 1
         queue[VISITED_LAST] = j
-        if queue[NEXT] < queue[IN_SWEEP]:
-            point.problem.matrix.ahead(int(listed[queue[NEXT]]))
         self.account[X_BEFORE] = point.x[j]
         return j
 
