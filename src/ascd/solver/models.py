@@ -38,7 +38,6 @@ from ascd.solver.newton import (
 )  # fmt: skip
 from ascd.solver.sweeps import (
     column_curvatures,
-    rooms_for_past,
     sweep_block_columns,
     sweep_blocks,
     sweep_columns,
@@ -290,8 +289,7 @@ class BlockGramModel(Model):
         # some 10 ms: 400 sweeps leave nearly parallel columns far from their minimum
         self.most_sweeps = max(tuning.MOST_BLOCK_SWEEPS, 10_000_000 // (gram.shape[0] * x.size))
         self.has_pieces = hasattr(penalty, "block_piece")
-        self.rooms = np.empty((3, layout.longest))
-        self.past, self.system = rooms_for_past(x.size)
+        self.room = np.empty(layout.longest)
 
     def budget(self) -> int:
         """Return as many sweeps as cost what a Newton step costs."""
@@ -306,7 +304,7 @@ class BlockGramModel(Model):
     def sweep(self, target: float, most: int) -> tuple[float, int]:
         found: tuple[float, int] = sweep_blocks(
             self.penalty, self.gram, self.gradient.ravel(), self.x.ravel(), self.layout.starts, self.layout.blocks,
-            self.lipschitz, self.rooms, self.past, self.system, self.x.shape[1], target, most,
+            self.lipschitz, self.room, self.x.shape[1], target, most,
         )  # fmt: skip
         return found
 

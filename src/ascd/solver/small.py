@@ -28,7 +28,7 @@ from ascd.problem.penalties import piece
 from ascd.problem.samples import Curvature, begin_search, best_constant, fill_gradients, sample_gap
 from ascd.problem.terms import positive_part, term_between
 from ascd.solver.state import Evaluation, State
-from ascd.solver.sweeps import fill_curvatures, move_gradient, positive, rooms_for_past, sweep_blocks
+from ascd.solver.sweeps import curvatures_in, move_gradient, sweep_blocks
 from ascd.solver.tuning import (
     CANCELS,
     CONSTANT,
@@ -121,14 +121,12 @@ def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
         means = weight @ columns / weight.sum()
     scaled = np.sqrt(weight)[:, None] * (columns - means)
     gram = scaled.T @ scaled
-    lipschitz = np.empty(blocks.size)
-    fill_curvatures(gram, starts, blocks, np.empty((2, n)), lipschitz)
     rounding = ROUNDING_FLOOR * norm(seen.raw_gradient) * float(problem.block_norm.max())
     most = int(min(max(SMALL_SWEEP_PRODUCTS / (n * n * outputs), 10), SMALL_BLOCK_SWEEPS))
     target = max(SMALL_FINE * now.violation, rounding)
     sweep_blocks(
-        state.penalty, gram, gradient.ravel(), x.ravel(), starts, blocks, positive(lipschitz),
-        np.empty((3, state.terms.longest)), *rooms_for_past(x.size), outputs, target, most,
+        state.penalty, gram, gradient.ravel(), x.ravel(), starts, blocks, curvatures_in(gram, starts),
+        np.empty(state.terms.longest), outputs, target, most,
     )  # fmt: skip
     start = state.constant - means @ (x - state.x)
     there, moved = state.evaluate_at(columns @ x + start)

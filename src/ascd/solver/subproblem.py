@@ -38,7 +38,7 @@ from ascd.solver.models import (
     without_constants,
 )  # fmt: skip
 from ascd.solver.state import State
-from ascd.solver.sweeps import ProxCurvature, mark_movable
+from ascd.solver.sweeps import curvatures_in, curvatures_of, mark_movable
 from ascd.solver.working_set import BlockLayout, WorkingSet
 
 
@@ -57,7 +57,6 @@ class Subproblem:
         room = tuning.GRAM_SHARE * state.matrix.nbytes if self.remote is None else self.remote.room
         floor = tuning.GRAM_FLOOR if state.terms.is_by_coordinate else tuning.BLOCK_GRAM_FLOOR
         self.largest_gram = math.isqrt(int(max(floor, room)) // 8)
-        self.prox_curvature = ProxCurvature(bounds.count, self.is_quadratic)
         self.needs_gram = False
 
     def improve(self, working: WorkingSet, violation: float) -> None:
@@ -258,7 +257,7 @@ class Subproblem:
 
     def _sweep_over_blocks(self, working: WorkingSet, curvature: Curvature, target: float, x: Array) -> ModelStep:
         state, layout, part = self.state, working.layout, self.matrix.take(working.columns)
-        lipschitz = self.prox_curvature.of_columns(layout, part, curvature.most)
+        lipschitz = curvatures_of(part, layout, curvature.most)
         given = state.penalty, part, layout, lipschitz, curvature.own, state.raw_gradient, x, state.intercept
         model = BlockColumnModel(*given)
         model.minimise(target, tuning.MOST_BLOCK_SWEEPS)
@@ -296,8 +295,7 @@ class Subproblem:
         return np.flatnonzero(moves), np.add.reduceat(moves.sum(axis=1), layout.starts[:-1])
 
     def _block_model(self, layout: BlockLayout, gram: Array, gradient: Array, x: Array) -> BlockGramModel:
-        lipschitz = self.prox_curvature.of_gram(layout, gram)
-        return BlockGramModel(self.state.penalty, layout, gram, lipschitz, gradient, x)
+        return BlockGramModel(self.state.penalty, layout, gram, curvatures_in(gram, layout.starts), gradient, x)
 
     def _block_gradient(self, working: WorkingSet) -> Array:
         """Return the exact gradient of the working set, of shape (m, T)."""

@@ -6,21 +6,11 @@ A sweep goes through the blocks and moves each to its minimum (one prox step for
 little is left inside a larger block).  On the Gram matrix G a step updates all gradient entries; on columns it updates
 the raw gradient, and a gradient entry is an inner product.  Penalties by coordinate have kernels of their own, 1.5 to 3
 times as fast as those for blocks.
-
-Sweeps approach the minimum along few directions.  With the last points x_0, …, x_K of them
-
-    x = Σ_i c_i x_i,     c = argmin ‖Σ_i c_i (x_i − x_{i−1})‖  with  Σ_i c_i = 1,     i = 1, …, K,
-
-leads far ahead (Anderson extrapolation; Bertrand and Massias, 2021).  Gradients of the smooth part are affine in x, so
-that Σ c_i g_i is the gradient there, and Q changes by ½⟨x − x_K, g + g_K⟩ and what the penalty changes by.  Where that
-is a decrease, x is taken.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,19 +18,9 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.base import Part
-from ascd.matrix.columns import dot, weighted_square
+from ascd.matrix.columns import clear, dot, scatter, weighted_square
 from ascd.problem.arithmetic import violation_of
-from ascd.solver.tuning import (
-    ABOVE_HALF,
-    ABOVE_POWER,
-    CONSTANT,
-    CURVATURE_STEPS,
-    LARGEST_FACTORS,
-    PAST_SHIFT,
-    RUN,
-    STEPS_INSIDE,
-    VISITED,
-)  # fmt: skip
+from ascd.solver.tuning import CONSTANT, RUN, VISITED
 from ascd.solver.working_set import BlockLayout
 
 # ---- single coordinates
@@ -104,10 +84,6 @@ def sweep_columns(
             first = RUN * wide(turn[b])
             last = min(first + RUN, active)
             shuffle(order, first, last, seed)
-            if b + 1 < runs:
-                following = RUN * wide(turn[b + 1])
-                for a in range(following, min(following + RUN, active)):
-                    matrix.ahead(wide(positions[wide(order[a])]))
             for a in range(first, last):
                 i = wide(order[a])
                 j, position = wide(columns[i]), wide(positions[i])
@@ -174,12 +150,6 @@ def move_gradient(matrix: Any, j: int, change: float, weight: Any, gradient: Arr
 # ---- blocks of columns and outputs; coefficients and gradients are flat, the outputs of a row together
 
 
-def rooms_for_past(size: int) -> tuple[Array, Array]:
-    """For the last points and their gradients, of so many numbers, and for the system of their factors."""
-    count = 5
-    return np.empty((2, count + 1, size)), np.empty((count, count + 1))
-
-
 @helper
 def add_products(row: Array, change: Array, out: Array) -> None:
     """out_k += row_k·change for all rows k of ``out``, which is flat; most changes are 0 where blocks are sparse."""
@@ -219,132 +189,30 @@ def prox_step(penalty: Any, here: Array, gradient: Array, step: float, b: int, m
         moved[p], here[p] = there - here[p], there
 
 
-@helper
-def sweep(
-    penalty: Any, gram: Array, gradient: Array, x: Array, starts: Array, blocks: Array, lipschitz: Array, rooms: Array,
-    outputs: int, target: float,
-) -> float:  # fmt: skip
-    """Every block once; the largest violation met."""
-    violation = 0.0
-    for i in range(blocks.size):
-        b, first, last = wide(blocks[i]), wide(starts[i]), wide(starts[i + 1])
-        low, high = first * outputs, last * outputs
-        size = high - low
-        here, gradient_here = x[low:high], gradient[low:high]
-        away = penalty.block_distance(here, gradient_here, b)
-        violation = max(violation, away)
-        if away <= VISITED * target:
-            continue
-        old, local, trial = rooms[0, :size], rooms[1, :size], rooms[2, :size]
-        for p in range(size):
-            old[p], local[p] = here[p], gradient_here[p]
-        step = 1.0 / lipschitz[i]
-        for turn in range(STEPS_INSIDE if last - first > 1 else 1):
-            prox_step(penalty, here, local, step, b, trial)
-            if last - first > 1:
+@kernel
+def sweep_blocks(
+    penalty: Any, gram: Array, gradient: Array, x: Array, starts: Array, blocks: Array, lipschitz: Array, room: Array,
+    outputs: int, target: float, most: int,
+) -> tuple[float, int]:  # fmt: skip
+    """Sweeps, one prox step a block, until none violates by more than ``target``; the last violation, and how many."""
+    violation, done = 0.0, 0
+    while done < most:
+        violation = 0.0
+        for i in range(blocks.size):
+            b, first, last = wide(blocks[i]), wide(starts[i]), wide(starts[i + 1])
+            low, high = first * outputs, last * outputs
+            here, gradient_here, moved = x[low:high], gradient[low:high], room[: high - low]
+            away = penalty.block_distance(here, gradient_here, b)
+            violation = max(violation, away)
+            if away > VISITED * target:
+                prox_step(penalty, here, gradient_here, 1.0 / lipschitz[i], b, moved)
                 for j in range(first, last):
                     at = (j - first) * outputs
-                    add_products(gram[j, first:last], trial[at : at + outputs], local)
-                if turn > 0 and penalty.block_distance(here, local, b) <= 0.1 * away:
-                    break
-        for j in range(first, last):
-            at = (j - first) * outputs
-            for t in range(outputs):
-                trial[t] = here[at + t] - old[at + t]
-            add_products(gram[j], trial[:outputs], gradient)
-    return violation
-
-
-@helper
-def extrapolation_factors(past: Array, system: Array) -> bool:
-    """The factors c of the last points, in the last column of ``system``; are they of use?"""
-    count, trace, total, size = past.shape[1] - 1, 0.0, 0.0, 0.0
-    for i in range(count):
-        for j in range(i + 1):
-            product = 0.0
-            for p in range(past.shape[2]):
-                product += (past[0, i + 1, p] - past[0, i, p]) * (past[0, j + 1, p] - past[0, j, p])
-            system[i, j] = system[j, i] = product
-        system[i, count] = 1.0
-        trace += system[i, i]
-    for i in range(count):
-        system[i, i] += PAST_SHIFT * trace
-    for i in range(count):  # positive definite: no pivots are looked for
-        if not system[i, i] > 0.0:
-            return False
-        for other in range(count):
-            share = system[other, i] / system[i, i]
-            if other != i:
-                for j in range(i, count + 1):
-                    system[other, j] -= share * system[i, j]
-    for i in range(count):
-        system[i, count] /= system[i, i]
-    for i in range(count):
-        total += system[i, count]
-        size += abs(system[i, count])
-    if not size <= LARGEST_FACTORS * abs(total):
-        return False
-    for i in range(count):
-        system[i, count] /= total
-    return True
-
-
-@helper
-def combine(points: Array, system: Array, out: Array) -> None:
-    """out = Σ c_i·points_i over all but the oldest."""
-    count = system.shape[0]
-    for p in range(out.size):
-        out[p] = 0.0
-    for i in range(count):
-        factor, point = system[i, count], points[i + 1]
-        for p in range(out.size):
-            out[p] += factor * point[p]
-
-
-@helper
-def extrapolate(
-    penalty: Any, past: Array, system: Array, gradient: Array, x: Array, starts: Array, blocks: Array, outputs: int
-) -> None:
-    """To the combination of the last points where Q is lower there."""
-    if not extrapolation_factors(past, system):
-        return
-    there, gradient_here, fall = past[0, 0], past[1, 0], 0.0  # the oldest point is not needed any more
-    combine(past[0], system, there)
-    combine(past[1], system, gradient_here)
-    for p in range(x.size):
-        fall += 0.5 * (there[p] - x[p]) * (gradient_here[p] + gradient[p])
-    for i in range(blocks.size):
-        b, low, high = wide(blocks[i]), wide(starts[i]) * outputs, wide(starts[i + 1]) * outputs
-        fall += penalty.block_cost(there[low:high], b) - penalty.block_cost(x[low:high], b)
-    if fall < 0.0:
-        for p in range(x.size):
-            x[p], gradient[p] = there[p], gradient_here[p]
-
-
-@helper
-def sweep_until(
-    penalty: Any, gram: Array, gradient: Array, x: Array, starts: Array, blocks: Array, lipschitz: Array, rooms: Array,
-    past: Array, system: Array, outputs: int, target: float, most: int,
-) -> tuple[float, int]:  # fmt: skip
-    """Sweeps over the blocks of a model until none violates by more than the target; the violation, and how many."""
-    violation, sweeps, kept = 0.0, 0, 0
-    for _ in range(most):
-        violation = sweep(penalty, gram, gradient, x, starts, blocks, lipschitz, rooms, outputs, target)
-        sweeps += 1
+                    add_products(gram[j], moved[at : at + outputs], gradient)
+        done += 1
         if violation <= target:
             break
-        for p in range(x.size):
-            past[0, kept, p], past[1, kept, p] = x[p], gradient[p]
-        kept += 1
-        if kept == past.shape[1]:
-            extrapolate(penalty, past, system, gradient, x, starts, blocks, outputs)
-            for p in range(x.size):
-                past[0, 0, p], past[1, 0, p] = x[p], gradient[p]
-            kept = 1
-    return violation, sweeps
-
-
-sweep_blocks = kernel(sweep_until)
+    return violation, done
 
 
 @kernel
@@ -421,106 +289,62 @@ def mark_movable(
 
 
 @helper
-def step_curvature(matrix: Array, one: Array, other: Array) -> float:
-    """More than half of a symmetric matrix's largest eigenvalue, and near it; inf where entries have overflowed."""
-    size, top, most, square, start = matrix.shape[0], 0.0, 0.0, 0.0, 0
+def step_curvature(matrix: Array) -> float:
+    """A bound of a symmetric matrix's largest eigenvalue: its largest sum of a row, or its length; inf for nan."""
+    size, top, most, square = matrix.shape[0], 0.0, 0.0, 0.0
     for i in range(size):
-        if matrix[i, i] > top:
-            top, start = matrix[i, i], i
+        top = max(top, matrix[i, i])
     if size == 1 or not 0.0 < top < math.inf:
         return top
     for i in range(size):
-        total, squares = 0.0, 0.0
+        total = 0.0
         for j in range(size):
             entry = matrix[i, j] / top
             total += abs(entry)
-            squares += entry * entry
+            square += entry * entry
         most = max(most, total)
-        square += squares
-    bound = min(most, math.sqrt(square))
-    if not bound < math.inf:
-        return math.inf
-    for i in range(size):
-        one[i] = matrix[start, i] / top
-    found = 1.0
-    for _ in range(CURVATURE_STEPS):
-        length, along = 0.0, 0.0
-        for i in range(size):
-            product = 0.0
-            for j in range(size):
-                product += matrix[i, j] * one[j]
-            other[i] = product / top
-        for i in range(size):
-            length += one[i] * one[i]
-            along += one[i] * other[i]
-        found = max(found, along / length)
-        for i in range(size):
-            one[i] = other[i] / found
-    return top * min(max(ABOVE_POWER * found, ABOVE_HALF * bound), bound)
+    bound = top * min(most, math.sqrt(square))
+    return bound if bound < math.inf else math.inf
 
 
 @kernel
-def fill_curvatures(gram: Array, starts: Array, blocks: Array, rooms: Array, out: Array) -> None:
-    """``step_curvature`` of some blocks, from products of all columns."""
-    for i in range(blocks.size):
-        first, last = wide(starts[blocks[i]]), wide(starts[blocks[i] + 1])
-        out[i] = step_curvature(gram[first:last, first:last], rooms[0, : last - first], rooms[1, : last - first])
+def fill_curvatures(gram: Array, starts: Array, out: Array) -> None:
+    """``step_curvature`` of every block of a working set, from the products of all its columns."""
+    for i in range(out.size):
+        first, last = wide(starts[i]), wide(starts[i + 1])
+        out[i] = step_curvature(gram[first:last, first:last])
 
 
 @kernel
 def fill_column_curvatures(
-    matrix: Any, positions: Array, starts: Array, blocks: Array, weight: Array, column: Array, gram: Array,
-    rooms: Array, out: Array,
-) -> None:  # fmt: skip
-    """``step_curvature`` of some blocks from their columns; ``column`` is a vector of zeros as long as the samples."""
-    for i in range(blocks.size):
-        first, last = wide(starts[blocks[i]]), wide(starts[blocks[i] + 1])
+    matrix: Any, positions: Array, starts: Array, weight: Array, column: Array, gram: Array, out: Array
+) -> None:
+    """``step_curvature`` of every block from its columns; ``column`` is a vector of zeros as long as the samples."""
+    for i in range(out.size):
+        first, last = wide(starts[i]), wide(starts[i + 1])
         size = last - first
         for q in range(size):
             j = wide(positions[first + q])
-            for p in range(matrix.start(j), matrix.stop(j)):
-                k = wide(matrix.row(p))
-                column[k] = weight[k] * matrix.entry(p, j)
+            scatter(matrix, j, weight, column)
             for r in range(size):
                 gram[r, q] = dot(matrix, wide(positions[first + r]), column)
-            for p in range(matrix.start(j), matrix.stop(j)):
-                column[wide(matrix.row(p))] = 0.0
-        out[i] = step_curvature(gram[:size, :size], rooms[0, :size], rooms[1, :size])
+            clear(matrix, j, column)
+        out[i] = step_curvature(gram[:size, :size])
 
 
-class ProxCurvature:
-    """The curvatures L_b of blocks, whose inverses are the lengths of their prox steps: λ_max(A_bᵀHA_b), or nearly.
+def curvatures_in(gram: Array, starts: Array) -> Array:
+    """Return the curvatures L_b of blocks, whose inverses are the lengths of their prox steps: at least λ_max(G_bb)."""
+    found = np.empty(starts.size - 1)
+    fill_curvatures(gram, starts, found)
+    return positive(found)
 
-    A prox step of the length 1/L lowers a convex model by (L − λ_max/2)·‖step‖² at least, so more than half of λ_max is
-    enough.  What was computed for a block is kept where ``keeps``: where H never changes.
-    """
 
-    def __init__(self, count: int, keeps: bool) -> None:
-        self.keeps, self.known = keeps, np.full(count, np.nan)
-
-    def of_gram(self, layout: BlockLayout, gram: Array) -> Array:
-        """Return L_b of a working set from the products of all its columns."""
-        return self._known(layout, partial(fill_curvatures, gram), np.empty((2, gram.shape[0])))
-
-    def of_columns(self, layout: BlockLayout, part: Part, weight: Array) -> Array:
-        """Return L_b of a working set from its columns, with H = diag(weight)."""
-
-        def fill(starts: Array, new: Array, rooms: Array, found: Array) -> None:
-            room = np.empty((layout.longest, layout.longest))
-            fill_column_curvatures(
-                part.matrix, part.places, starts, new, weight, np.zeros(weight.size), room, rooms, found
-            )
-
-        return self._known(layout, fill, np.empty((2, layout.longest)))
-
-    def _known(self, layout: BlockLayout, fill: Callable[..., None], rooms: Array) -> Array:
-        new = np.arange(layout.blocks.size)
-        if self.keeps:
-            new = np.flatnonzero(np.isnan(self.known[layout.blocks]))
-        found = np.empty(new.size)
-        fill(layout.starts, new, rooms, found)
-        self.known[layout.blocks[new]] = found
-        return positive(self.known[layout.blocks])
+def curvatures_of(part: Part, layout: BlockLayout, weight: Array) -> Array:
+    """Return the same of columns, with H = diag(weight)."""
+    found, size = np.empty(layout.blocks.size), int(np.diff(layout.starts).max())
+    given = part.matrix, part.places, layout.starts, weight
+    fill_column_curvatures(*given, np.zeros(weight.size), np.empty((size, size)), found)
+    return positive(found)
 
 
 def positive(curvature: Array) -> Array:

@@ -139,14 +139,6 @@ MOST_BLOCK_SWEEPS, MOST_BETWEEN_STEPS = 400, 100
 #: The gradient of a block is known to this share of the lengths of its columns and of the raw gradient: models of
 #: blocks stop there.  Without it a stalled softmax sweeps 2,200 times a step over rounding errors.
 ROUNDING_FLOOR = 2.0**-51
-#: Steps of the power method for the curvature of a block, the factor on what they find, and the share of a bound that
-#: is never undercut: more than a half of it.
-CURVATURE_STEPS, ABOVE_POWER, ABOVE_HALF = 10, 1.02, 0.505
-#: Steps inside a block of several columns before its neighbours are looked at.
-STEPS_INSIDE = 8
-#: Anderson extrapolation: the share of the squares that is added to the matrix of differences, and the sizes of factors
-#: together, beside their sum: gradients lose as many digits.
-PAST_SHIFT, LARGEST_FACTORS = 1e-12, 1e3
 #: Lengths of a Newton step that are tried where the whole one, and those at which the first coefficients change their
 #: sign, do not lower Q.
 LENGTHS = (0.5, 0.25, 0.0625)
