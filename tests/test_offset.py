@@ -11,7 +11,6 @@ from pairs import in_pairs
 from scipy import sparse
 
 import ascd
-from ascd.problem.losses import Shifted
 
 N, P = 30, 6
 LOSSES = {
@@ -65,19 +64,6 @@ def test_objective_gradient_and_gap_are_those_of_the_shifted_predictions(name):
     assert problem.image(x) == pytest.approx(A @ x)
     best = ascd.solve(problem, tol=1e-12).objective
     assert problem.objective(x) - problem.gap(x) <= best <= problem.objective(x)
-
-
-@pytest.mark.parametrize("name", ["logistic", "squared_hinge", "poisson"])
-def test_the_conjugate_of_a_shifted_loss_is_its_supremum(name):
-    loss = LOSSES[name]
-    shifted = Shifted(loss, np.array([1.0]), np.array([0.7]))
-    grid = np.linspace(-30.0, 12.0, 200_001)
-    for z in (-2.0, -0.5, 0.1):
-        u = float(shifted.derivative(0.0, z))
-        found = max(u * t - shifted.value(0.0, t) for t in grid[:: 20 if name != "poisson" else 10])
-        assert shifted.conjugate(0.0, u) == pytest.approx(found, abs=1e-4)
-        assert 0.0 <= shifted.divergence(0.0, z, u) <= 1e-12
-        assert shifted.divergence(0.0, z + 0.1, u) > 0.0
 
 
 @pytest.mark.parametrize("rule", ["cyclic", "working-set", "a-ascd", "steepest"])

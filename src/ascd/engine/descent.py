@@ -30,7 +30,7 @@ class DescentPoint(NamedTuple):
 
     problem: Parts
     x: Array
-    predictor: Array  # Ax; kept current for losses that are not quadratic
+    predictor: Array  # o + Ax; kept current for losses that are not quadratic
     raw_gradient: Array  # v = ∇f(Ax), the gradient of the loss with respect to the predictor
     intervals: Intervals
     reads: Array  # [column reads so far]
@@ -143,6 +143,8 @@ def objective_at(problem: Any, x: Array, predictor: Array) -> float:
     """Return F(x); the predictor is recomputed where the run does not keep it, on quadratic losses."""
     if problem.loss.is_quadratic():
         multiply(problem.matrix, x, predictor)
+        for k in range(problem.offset.size):
+            predictor[k] += problem.offset[k]
     total = 0.0
     for k in range(predictor.size):
         weight, target = at(problem.sample.weight, k), problem.sample.target[k]

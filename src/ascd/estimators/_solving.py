@@ -221,13 +221,13 @@ def objective_at(problem: Any, x: Array, constant: Any) -> tuple[float, float]:
     gradient, predictor = gradient.reshape(n, -1), predictor.reshape(n, -1)
     scaled = np.divide(gradient, root, out=np.zeros(gradient.shape), where=root > 0.0)
     size = float(np.abs(x).reshape(len(x), -1).sum(axis=1) @ problem.norm)
-    size += float(np.sum(np.abs(constant))) * float(np.linalg.norm(root))
+    size += float(np.sum(np.abs(constant))) * float(np.linalg.norm(root)) + float(np.linalg.norm(root * problem.offset))
     error = (gradient.size + 16.0) * (abs(value - cost) + abs(cost))
     error += (len(x) + 4.0) * float(np.linalg.norm(scaled)) * size
     if not problem.loss.is_quadratic:  # a loss is itself a difference: exp(z) − y·z, say
         largest = np.abs(predictor).max(axis=1)
-        targets, predictions = problem.stated.sizes(largest if gradient.shape[1] > 1 else predictor[:, 0])
-        error += 16.0 * float(problem.weight @ ((1.0 + targets) * (1.0 + predictions)))
+        targets = np.abs(problem.stated.target.reshape(n, -1)).max(axis=1)
+        error += 16.0 * float(problem.weight @ ((1.0 + targets) * (1.0 + largest)))
     return float(value), 2.0 * UNIT * error
 
 

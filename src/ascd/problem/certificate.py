@@ -9,7 +9,7 @@ points tried are Θ = 0 and Θ = s·V with V = ∇f(Z) and s the largest number 
 first moved to products that are required (``ascd.problem.dual``).  ``docs/certificates.md`` lists what is rounded:
 
 - an inner product of d terms is wrong by (d + 8)·u·‖a_j‖‖θ‖ at most, u = 2⁻⁵³, which becomes part of its interval;
-- for the predictor Z̃ = Ax + E with ‖E‖ ≤ ζ the gap grows by ‖V − Θ‖·ζ + 2M·ζ² at most, since f is convex;
+- for the predictor Z̃ = Z + E with ‖E‖ ≤ ζ the gap grows by ‖V − Θ‖·ζ + 2M·ζ² at most, since f is convex;
 - the residuals z − b, rounded before a dual point is taken from them: off by δ, a term ½(r + δ)² is at most
   ½(1 + 10⁻⁹)r² + ½(1 + 10⁹)δ²;
 - sums of terms that are not negative have relative errors of ``RELATIVE`` at most, terms of the penalty, which cancel,
@@ -74,8 +74,8 @@ def certify(problem: Any, terms: Any, point: Point, products: Products, enough: 
             gap = gap_at_gradient(
                 loss.sample, loss.loss, terms.parts, terms.norm, point.x.ravel(), float(point.constant[0]),
                 point.intercept, point.predictor.ravel(), point.raw_gradient.ravel(), point.curvature.own.ravel(),
-                products.estimate.ravel(), products.radius, problem.total_weight, loss.bound, listed, room[0],
-                room[1] if point.intercept else room[1, :0],
+                products.estimate.ravel(), products.radius, problem.total_weight, loss.bound,
+                problem.offset_length, listed, room[0], room[1] if point.intercept else room[1, :0],
             )  # fmt: skip
             if gap <= enough:
                 return Certificate(float(gap), True)
@@ -104,8 +104,8 @@ def gap_of_gradient(problem: Any, x: Array, predictor: Array, raw_gradient: Arra
 @kernel
 def gap_at_gradient(
     sample: Any, loss: Any, parts: Any, norm: Array, x: Array, constant: float, intercept: bool, predictor: Array,
-    gradient: Array, curvature: Array, estimate: Array, radius: Array, total: float, bound: float, listed: Array,
-    dual: Array, reach: Array,
+    gradient: Array, curvature: Array, estimate: Array, radius: Array, total: float, bound: float, offset: float,
+    listed: Array, dual: Array, reach: Array,
 ) -> float:  # fmt: skip
     """Return the gap at the raw gradient as dual point, moved along the curvatures where it must sum to 0.
 
@@ -137,7 +137,8 @@ def gap_at_gradient(
             scale = min(scale, parts.scale_at(estimate, j, j, r))
         moved += x[j] != 0.0
         size_of_x += abs(x[j]) * norm[j]
-    zeta = (moved + 3.0) * UNIT * (size_of_x + abs(constant) * math.sqrt(total)) if moved > 0 else 0.0
+    size_of_x += abs(constant) * math.sqrt(total) + offset
+    zeta = (moved + 4.0) * UNIT * size_of_x if moved > 0 or offset > 0.0 else 0.0
     if not scale > 0.0:
         return math.inf
     scale = scale * (1.0 - MARGINS[0]) if scale < 1.0 else scale
@@ -363,11 +364,12 @@ def scaled_gap(
 
 
 def predictor_error(problem: Any, x: Array, constant: Array, total: float) -> float:
-    """Return ζ: how far the computed predictor can be from Ax + 1cᵀ, in the norm √Σ s·z²."""
+    """Return ζ: how far the computed predictor can be from o + Ax + 1cᵀ, in the norm √Σ s·z²."""
     rows = nonzero_rows(x)
     lengths = np.hypot.reduce(x[rows], axis=1)  # squares may leave the range of float64
     size = float(np.abs(lengths) @ problem.norm[problem.groups.order[rows]]) + norm(constant) * math.sqrt(total)
-    return (rows.size + 3.0) * UNIT * size if rows.size else 0.0
+    is_exact = rows.size == 0 and problem.offset_length == 0.0
+    return 0.0 if is_exact else (rows.size + 4.0) * UNIT * (size + problem.offset_length)
 
 
 def bounded_curvature(loss: Any, zeta: float, weight: Array, most: float) -> float:

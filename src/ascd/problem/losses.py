@@ -367,50 +367,6 @@ class Sample(NamedTuple):
     weight: Any
 
 
-class Shifted(NamedTuple):
-    """loss(target_k, offset_k + z), a loss whose target is the index k of a sample."""
-
-    loss: Any
-    target: Array
-    offset: Array
-
-    def value(self, y: float, z: float) -> float:
-        k = int(y)
-        return self.loss.value(self.target[k], self.offset[k] + z)
-
-    def weighted_value(self, weight: float, y: float, z: float) -> float:
-        k = int(y)
-        return weighted_value(self.loss, weight, self.target[k], self.offset[k] + z)
-
-    def derivative(self, y: float, z: float) -> float:
-        k = int(y)
-        return self.loss.derivative(self.target[k], self.offset[k] + z)
-
-    def curvature(self, y: float, z: float) -> float:
-        k = int(y)
-        return self.loss.curvature(self.target[k], self.offset[k] + z)
-
-    def conjugate(self, y: float, u: float) -> float:
-        k = int(y)
-        return self.loss.conjugate(self.target[k], u) - u * self.offset[k]
-
-    def divergence(self, y: float, z: float, u: float) -> float:
-        k = int(y)
-        target, there = self.target[k], self.offset[k] + z
-        term = divergence(self.loss, target, there, u)
-        if term == math.inf:
-            return term
-        away = 2.0**-52 * abs(there)  # o + z is rounded by half of this: what that can change is added
-        curvature = max(self.loss.curvature(target, there - away), self.loss.curvature(target, there + away))
-        return term + away * (abs(self.loss.derivative(target, there) - u) + away * curvature)
-
-    def curvature_bound(self) -> float:
-        return float(self.loss.curvature_bound())
-
-    def is_quadratic(self) -> bool:
-        return self.loss.is_quadratic()
-
-
 class Stated(NamedTuple):
     """Loss, targets and offset (of the same shape, or None) as the user states them; for softmax b holds classes."""
 
@@ -439,18 +395,6 @@ class Stated(NamedTuple):
                 )
             known = np.ascontiguousarray(np.broadcast_to(known[:, None], target.shape))
         return cls(loss, target, known, target[0].size)
-
-    def as_parts(self) -> tuple[Any, Array]:
-        """Return the loss by sample and the flat targets that compiled code sees."""
-        target = self.target.ravel()
-        if self.offset is None:
-            return self.loss, target
-        return Shifted(self.loss, target, self.offset.ravel()), np.arange(float(target.size))
-
-    def sizes(self, predictor: Any, here: slice | None = None) -> tuple[Array, Any]:
-        """Return |b_k| and |o_k + z_k| of some samples, for bounds on rounding errors; z may be one number for all."""
-        offset = 0.0 if self.offset is None else self.offset[here or slice(None)]
-        return np.abs(self.target[here or slice(None)]), np.abs(predictor + offset)
 
 
 def _as_targets(values: Any, name: str, n_samples: int) -> Array:

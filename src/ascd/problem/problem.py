@@ -26,7 +26,7 @@ from ascd._core.contracts import check_methods, methods_of, users_classes
 from ascd._core.threads import as_n_jobs, use_threads
 from ascd.matrix.base import ColumnStats, Matrix
 from ascd.matrix.open import open_design
-from ascd.problem.arithmetic import lengths_of_blocks
+from ascd.problem.arithmetic import lengths_of_blocks, norm
 from ascd.problem.block_penalties import BlockNorm, Entrywise
 from ascd.problem.certificate import Point, Products, certify
 from ascd.problem.groups import Groups, add, as_groups, nonzero_rows, products
@@ -51,6 +51,7 @@ class Parts(NamedTuple):
     largest: float  # L = max L_j
     gain: float
     slack: float
+    offset: Array  # of length n_samples, or 0 where there is none
 
 
 class Problem:
@@ -110,6 +111,8 @@ class Problem:
         self.penalty, self._blocks = open_penalty(penalty, groups, self.n_features, is_plain)
         #: True for one target and a penalty by coordinate: then ``parts`` are there for compiled code
         self.is_by_coordinate = self._blocks is None
+        #: Known parts of the predictions, of shape (n_samples, n_outputs), or the number 0.0
+        self.offset: Any = 0.0 if stated.offset is None else stated.offset.reshape(-1, self.n_outputs)
         self.total_weight = float(weight.sum()) if np.ndim(weight) else float(self.n_samples)
         #: The loss as a function of all predictions (see ``ascd.problem.samples``)
         self.loss: Any = (
@@ -122,7 +125,7 @@ class Problem:
             is_cheap = self.design.matrix is not None and self.design.entries() <= 200_000
             is_quick = is_cheap or not self.is_by_coordinate
             #: Raw gradients that the first pass has computed products of all columns with, one a row
-            self.vectors: Array = np.empty((0, self.n_samples)) if is_quick else gradients_at_zero(self.loss)
+            self.vectors: Array = np.empty((0, self.n_samples)) if is_quick else gradients_at_zero(self)
             #: Sums of the columns and of their squares, and these products
             self.column_stats: ColumnStats = self.design.column_stats(weight, self.vectors)
         else:
@@ -193,7 +196,7 @@ class Problem:
         gain, slack = (bound, 0.0) if self.loss.is_quadratic else (0.5 * bound, 0.5 * bound)
         return Parts(
             self.design.matrix, self.loss.sample, self.loss.loss, self.penalty, self.norm, lipschitz,
-            float(lipschitz.max()), gain, slack,
+            float(lipschitz.max()), gain, slack, np.empty(0) if self.stated.offset is None else self.offset[:, 0],
         )  # fmt: skip
 
     def products_at(self, vector: Array) -> Array | None:
@@ -209,6 +212,11 @@ class Problem:
         return np.full(self.n_samples, self.sample_weight, dtype=np.float64)
 
     @cached_property
+    def offset_length(self) -> float:
+        """√Σ s·o²."""
+        return norm(np.sqrt(self.weight)[:, None] * self.offset) if np.ndim(self.offset) else 0.0
+
+    @cached_property
     def groups(self) -> Groups:
         """The blocks of columns; single columns for a penalty by coordinate."""
         return self._blocks or Groups(np.arange(self.n_features), np.arange(self.n_features + 1))
@@ -222,7 +230,8 @@ class Problem:
 
     def linear_predictor(self, x: Any) -> Array:
         """Return A·x, without the offset."""
-        return self.evaluate(x)[1]
+        product = self._product(self.as_point(x, "x"))
+        return product[:, 0] if self.loss.is_flat else product
 
     image = linear_predictor
 
@@ -244,7 +253,8 @@ class Problem:
 
     def gap(self, x: Any) -> float:
         """Return F(x) minus the best dual value found at x: an upper bound on F(x) − min F."""
-        point, Z = self._predict(x)
+        point = self.as_point(x, "x")
+        Z = self._product(point) + self.offset
         _, gradient, curvature, _ = self.loss.evaluate(Z, False)
         read = partial(products, self.design, self.groups.order)
         place = Point(point, np.zeros(self.n_outputs), Z, gradient, curvature, False)
@@ -282,19 +292,18 @@ class Problem:
         return lengths_of_blocks(self.norm[self.groups.order][:, None], self.groups.starts)
 
     def evaluate(self, x: Any, intercept: Any = 0.0) -> tuple[float, Array, Array]:
-        """Return F(x, c), the predictions Ax + c and the gradient ∇f(Ax + c) with respect to them."""
-        point, Z = self._predict(x, intercept)
+        """Return F(x, c), the predictions o + Ax + c and the gradient of f with respect to them."""
+        point = self.as_point(x, "x")
+        Z = self._product(point) + (np.asarray(intercept, dtype=np.float64) + self.offset)
         value, gradient, _, _ = self.loss.evaluate(Z, False)
         objective = value + self.cost(point)
         return (objective, Z[:, 0], gradient[:, 0]) if self.loss.is_flat else (objective, Z, gradient)
 
-    def _predict(self, x: Any, intercept: Any = 0.0) -> tuple[Array, Array]:
-        """Return the coefficients in the order of the blocks, and Ax + c."""
-        point = self.as_point(x, "x")
-        Z = np.zeros((self.n_samples, self.n_outputs)) + np.asarray(intercept, dtype=np.float64)
-        moved = nonzero_rows(point)
-        add(self.design, self.groups.order[moved], point[moved], Z)
-        return point, Z
+    def _product(self, point: Array) -> Array:
+        """Return Ax, of shape (n_samples, n_outputs), for coefficients in the order of the blocks."""
+        product, moved = np.zeros((self.n_samples, self.n_outputs)), nonzero_rows(point)
+        add(self.design, self.groups.order[moved], point[moved], product)
+        return product
 
     # ---- coefficients in the order of the blocks
 
@@ -351,16 +360,17 @@ def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any
     return compiled, found
 
 
-def gradients_at_zero(loss: Any) -> Array:
+def gradients_at_zero(problem: Problem) -> Array:
     """Return the raw gradients at zero, without an intercept and with the best, one a row.
 
     Only those that differ and are not zero; none for a user's loss, which would be compiled for this alone.
     """
-    size = loss.sample.target.size
+    loss, size = problem.loss, problem.n_samples
     if users_classes(loss.loss):
         return np.empty((0, size))
     with np.errstate(all="ignore"):  # exp may overflow on the way to an intercept
-        found = np.stack([loss.evaluate(np.zeros((size, 1)), intercept)[1].ravel() for intercept in (False, True)])
+        start = np.zeros((size, 1)) + problem.offset
+        found = np.stack([loss.evaluate(start.copy(), intercept)[1].ravel() for intercept in (False, True)])
     found = found[:1] if np.array_equal(*found) else found
     return found[found.any(axis=1)]
 

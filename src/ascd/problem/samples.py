@@ -56,10 +56,9 @@ class Outputs:
 
     def __init__(self, stated: Stated, weight: Any, total_weight: float) -> None:
         self.weight, self.n_outputs, self.is_flat = weight, stated.n_outputs, stated.target.ndim == 1
-        self.loss, target = stated.as_parts()
-        self.target = target.reshape(-1, self.n_outputs)
+        self.loss, self.target = stated.loss, stated.target.reshape(-1, self.n_outputs)
         is_each = np.ndim(weight) == 0 or self.n_outputs == 1
-        self.sample = Sample(target, weight if is_each else np.repeat(weight, self.n_outputs))
+        self.sample = Sample(self.target.ravel(), weight if is_each else np.repeat(weight, self.n_outputs))
         self.is_quadratic, self.bound = bool(self.loss.is_quadratic()), float(self.loss.curvature_bound())
         #: what the curvatures of all samples sum to at most
         self.most = total_weight * self.bound

@@ -121,8 +121,8 @@ class Backtracking:
         outside = state.support.size - nonzero_rows(state.x[step.rows]).size
         count = nonzero_rows(step.x).size
         if outside == 0 and 0.5 * count <= moved.size:
-            return state.predictor_of(step.rows, step.x) + constant, True
-        added = state.predictor_of(step.rows[moved], change[moved])
+            return state.product_of(step.rows, step.x) + (constant + state.problem.offset), True
+        added = state.product_of(step.rows[moved], change[moved])
         return state.seen.predictor + added + step.shift, False
 
     def _is_enough(self, decrease: float, t: float, predicted: float, size: float) -> bool:

@@ -32,7 +32,7 @@ from ascd._core.timing import Stopwatch
 from ascd.matrix.chunked import Moments, TallChunks, add_moments, moments
 from ascd.problem.certificate import certify_from_sums
 from ascd.problem.dual import dual_length, unweighted
-from ascd.problem.losses import Sample, Shifted
+from ascd.problem.losses import Sample
 from ascd.problem.samples import evaluate_samples, gaps_of_samples
 from ascd.problem.terms import subgradients
 from ascd.results import Limits, Status
@@ -58,6 +58,7 @@ class RowSamples(NamedTuple):
 
     sample: Sample
     loss: Any
+    offset: Any
 
 
 class Trial(NamedTuple):
@@ -110,13 +111,10 @@ class Sums(NamedTuple):
 ADDED = ("losses", "totals", "products", "sums", "square", "sizes", "split", "gaps")
 
 
-def rows_of(sample: Sample, loss: Any, rows: slice) -> RowSamples:
+def rows_of(problem: Any, rows: slice) -> RowSamples:
     """Return the samples of these rows, to be kept beside their chunk."""
-    chosen = _chosen(sample, rows)
-    if isinstance(loss, Shifted):  # its targets are numbers of samples
-        loss = loss._replace(target=loss.target[rows], offset=loss.offset[rows])
-        chosen = chosen._replace(target=np.arange(float(chosen.target.size)))
-    return RowSamples(chosen, loss)
+    offset = problem.parts.offset[rows] if problem.parts.offset.size else 0.0
+    return RowSamples(_chosen(problem.parts.sample, rows), problem.parts.loss, offset)
 
 
 def _chosen(sample: Sample, rows: Any) -> Sample:
@@ -125,10 +123,10 @@ def _chosen(sample: Sample, rows: Any) -> Sample:
 
 def sums_over_rows(part: Any, rows: RowSamples, *given: Any) -> Sums:
     """Return the sums over a chunk; ``given`` are the fields of a ``Trial``."""
-    trial, (sample, loss) = Trial(*given), _writable(rows)
+    trial, (sample, loss, offset) = Trial(*given), _writable(rows)
     d, count = part.shape[0], trial.lengths.size
-    predictor = _predictor(part, trial.end) + trial.constants[1]
-    start = _predictor(part, trial.before) + trial.constants[0] if count > 1 else predictor
+    predictor = _product(part, trial.end) + (trial.constants[1] + offset)
+    start = _product(part, trial.before) + (trial.constants[0] + offset) if count > 1 else predictor
     losses, gradients, curvatures = np.empty(count), np.empty((count, d)), np.empty((count, d))
     for number, t in enumerate(trial.lengths.tolist()):
         there = predictor if t == 1.0 else start + t * (predictor - start)
@@ -154,14 +152,12 @@ def sums_over_rows(part: Any, rows: RowSamples, *given: Any) -> Sums:
 
 def _writable(rows: RowSamples) -> RowSamples:
     """Return rows with writable arrays: those that have travelled may be locked."""
-    sample, loss = rows
+    sample, loss, offset = rows
     weight = sample.weight if np.ndim(sample.weight) == 0 else unlocked(sample.weight)
-    if isinstance(loss, Shifted):
-        loss = loss._replace(target=unlocked(loss.target), offset=unlocked(loss.offset))
-    return RowSamples(Sample(unlocked(sample.target), weight), loss)
+    return RowSamples(Sample(unlocked(sample.target), weight), loss, offset)
 
 
-def _predictor(part: Any, x: Array) -> Array:
+def _product(part: Any, x: Array) -> Array:
     moved, out = np.flatnonzero(x), np.zeros(part.shape[0])
     part.add(moved, x[moved], out)
     return out
@@ -277,8 +273,7 @@ class RowNewton:
     ) -> Sums:
         """Make a round trip: sums over all rows for a step, with moments of these columns."""
         if not self.kept:
-            sample, loss = self.problem.parts.sample, self.problem.parts.loss
-            self.kept = self.rows.keep_beside([rows_of(sample, loss, span) for span in self.rows.spans])
+            self.kept = self.rows.keep_beside([rows_of(self.problem, span) for span in self.rows.spans])
         costs = np.array([self._cost(before + t * (end - before)) for t in lengths.tolist()]) / self.state.d
         trial = Trial(before, end, np.array(constants), lengths, costs, SCALES, columns, self.state.intercept)
         self.reads += self.state.n + int(np.count_nonzero(end))

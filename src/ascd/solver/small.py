@@ -90,7 +90,7 @@ def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Fo
         *minimise_compiled(
             state.matrix.matrix, loss.sample, loss.loss, state.penalty, parts.norm, x, constant, state.intercept,
             loss.most, predictor, gradient, curvature, products, seen.value, tolerance, min(most_rounds, SMALL_ROUNDS),
-            *make_room(state.n, state.d),
+            parts.offset, *make_room(state.n, state.d),
         )
     )  # fmt: skip
     state.reads += found.reads
@@ -129,7 +129,7 @@ def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
         np.empty(state.terms.longest), outputs, target, most,
     )  # fmt: skip
     start = state.constant - means @ (x - state.x)
-    there, moved = state.evaluate_at(columns @ x + start)
+    there, moved = state.evaluate_at(columns @ x + (start + problem.offset))
     state.reads += 2 * n
     if not there.value + state.terms.cost(x) <= seen.value + now.cost:
         return Found(0, 3 * n, seen.value, now.cost, now.violation, math.inf), gradient
@@ -375,10 +375,12 @@ def list_violations(penalty: Any, x: Array, products: Array, columns: Array) -> 
 
 
 @helper
-def predict(matrix: Any, penalty: Any, x: Array, constant: float, predictor: Array) -> tuple[float, int]:
-    """Fill in the predictor at x and the constant; return the cost of x, and the columns read."""
+def predict(matrix: Any, penalty: Any, x: Array, constant: float, offset: Array, predictor: Array) -> tuple[float, int]:
+    """Fill in o + Ax + c; return the cost of x, and the columns read."""
     cost, reads = 0.0, 0
     predictor[:] = constant
+    for k in range(offset.size):
+        predictor[k] += offset[k]
     for number in range(x.size):
         j = wide(number)
         cost += penalty.cost(x[j], j)
@@ -393,8 +395,8 @@ def predict(matrix: Any, penalty: Any, x: Array, constant: float, predictor: Arr
 def minimise_compiled(
     matrix: Any, sample: Any, loss: Any, penalty: Any, norm: Array, x: Array, constant: Array, intercept: bool,
     most: float, predictor: Array, gradient: Array, curvature: Array, products: Array, value: float, tolerance: float,
-    rounds: int, columns: Array, free: Array, slot: Array, known: Array, by_column: Array, by_sample: Array,
-    gram: Array, system: Array, search: Array,
+    rounds: int, offset: Array, columns: Array, free: Array, slot: Array, known: Array, by_column: Array,
+    by_sample: Array, gram: Array, system: Array, search: Array,
 ) -> tuple[int, int, float, float, float, float]:  # fmt: skip
     """Fill in x, the constant and what follows from them; see ``Found`` for what is returned."""
     n, d, is_exact = x.size, predictor.size, loss.is_quadratic()
@@ -430,7 +432,7 @@ def minimise_compiled(
             for j in range(n):
                 x[j] = new[j] if t == 1.0 else old[j] + t * (new[j] - old[j])
             start, further = constant[0] + t * shift, 0.0
-            after, read = predict(matrix, penalty, x, start, there)
+            after, read = predict(matrix, penalty, x, start, offset, there)
             reads += read
             if t == 1.0:
                 predicted = after - cost

@@ -98,7 +98,7 @@ class Coefficients:
         self.state, self.ridge = state, np.repeat(state.penalty.ridge, state.problem.groups.sizes)[:, None]
         self.start = state.x.copy()
 
-    def predictor(self, x: Array) -> Array:
+    def product(self, x: Array) -> Array:
         self.state.reads += x.shape[0]
         found = np.zeros(self.state.seen.predictor.shape)
         add(self.state.problem.design, self.state.problem.groups.order, x, found)
@@ -142,10 +142,10 @@ class Preconditioned:
         self.hessian = half @ half.T  # of the penalty
         inverse = solve_triangular(self.factor, np.eye(ridge.size))
         self.back = back @ inverse if is_wide else inverse
-        start = (vectors / root).T @ (state.seen.predictor - state.constant) if is_wide else state.x
+        start = (vectors / root).T @ (state.seen.predictor - state.constant - problem.offset) if is_wide else state.x
         self.start = self.factor @ start if state.x.any() else np.zeros((ridge.size, problem.n_outputs))
 
-    def predictor(self, w: Array) -> Array:
+    def product(self, w: Array) -> Array:
         found: Array = self.products @ w
         return found
 
@@ -204,9 +204,9 @@ class Descent:
     def _evaluate(self, at: Array) -> tuple[float, Array]:
         """Return F and its gradient."""
         variables, x = self.variables, at[: self.size].reshape(self.shape)
-        predictor = variables.predictor(x)
-        if self.state.intercept:
-            predictor += self.unit * at[self.size :]
+        predictor = variables.product(x)
+        constant = self.unit * at[self.size :] if self.state.intercept else 0.0
+        predictor += constant + self.state.problem.offset
         value, raw_gradient = self.state.loss.evaluate(predictor, False)[:2]
         constants = self.unit * raw_gradient.sum(axis=0) if self.state.intercept else np.empty(0)
         penalty_gradient = variables.penalty_gradient(x)

@@ -233,13 +233,8 @@ def is_rounding(problem: Problem, state: State) -> bool:
     weight, curvature, gradient = problem.weight, state.seen.curvature.own, state.raw_gradient
     for start in range(0, problem.n_samples, SAMPLES_A_PART):  # mostly the first part decides
         here = slice(start, start + SAMPLES_A_PART)
-        constant = state.constant if gradient.shape[1] > 1 else state.constant[0]
-        target, prediction = problem.stated.sizes(constant, here)
-        shape = gradient[here].shape
-        prediction = (
-            np.broadcast_to(prediction, shape) if np.ndim(prediction) == 0 else np.reshape(prediction, (-1, shape[1]))
-        )
-        size = np.maximum(weight[here, None] * target.reshape(shape), curvature[here] * prediction)
+        targets = np.abs(problem.loss.target[here])
+        size = np.maximum(weight[here, None] * targets, curvature[here] * np.abs(state.seen.predictor[here]))
         if not np.all(np.abs(gradient[here]) <= tuning.FEW_ULPS * size):
             return False
     return True

@@ -1,9 +1,9 @@
 """The iterate and everything that follows from it, always in step.
 
-x has shape (n_features, n_outputs) in the order of the blocks, Z = Ax + 1cᵀ and V = ∇f(Z) have shape (n_samples,
-n_outputs).  Whoever changes x goes through ``State``, which changes the predictor, the raw gradient and the loss in the
-same call.  With an intercept, c is kept where it minimises f(Ax + 1cᵀ): then V sums to zero, c needs no column of ones
-and drops out of every gradient entry.
+x has shape (n_features, n_outputs) in the order of the blocks, Z = o + Ax + 1cᵀ with the offset o and V = ∇f(Z) have
+shape (n_samples, n_outputs).  Whoever changes x goes through ``State``, which changes the predictor, the raw gradient
+and the loss in the same call.  With an intercept, c is kept where it minimises f(Z): then V sums to zero, c needs no
+column of ones and drops out of every gradient entry.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class State:
         self.reads = 0
         self.penalty, self.terms = problem.penalty, problem.terms()
         self.x, self.constant, self.is_fresh = np.zeros(x.shape), np.zeros(self.outputs), True
-        self._evaluate(np.zeros((self.d, self.outputs)))
+        self._evaluate(np.zeros((self.d, self.outputs)) + problem.offset)
         self.zero_value, self.zero_constant = self.seen.value, self.constant
         if x.any():
             self.x, self.constant = x, constant.copy()
@@ -84,13 +84,13 @@ class State:
         value, gradient, curvature, shift = self.loss.evaluate(predictor, self.intercept, guess)
         return Evaluation(predictor, value, gradient, curvature), shift
 
-    def predictor_of(self, rows: Array, x: Array) -> Array:
+    def product_of(self, rows: Array, x: Array) -> Array:
         """Return A·x for coefficients x of shape (len(rows), T) at these rows."""
         moved = nonzero_rows(x)
-        predictor = np.zeros((self.d, self.outputs))
-        add(self.matrix, self.order[rows[moved]], x[moved], predictor)
+        product = np.zeros((self.d, self.outputs))
+        add(self.matrix, self.order[rows[moved]], x[moved], product)
         self.reads += moved.size
-        return predictor
+        return product
 
     def recompute(self) -> None:
         """Compute the predictor from x itself, again where a large constant has left it few digits."""
@@ -99,7 +99,7 @@ class State:
         before = np.abs(self.constant)
         while True:
             rows = self.support
-            self._evaluate(self.predictor_of(rows, self.x[rows]) + self.constant)
+            self._evaluate(self.product_of(rows, self.x[rows]) + (self.constant + self.problem.offset))
             if not self.has_cancelled(before):
                 break
             # the smallest so far of each: constants that are nothing but rounding would change for ever

@@ -208,7 +208,8 @@ def is_for_descent(problem: Problem, tol: float, limits: Limits) -> bool:
     is_free = limits.max_iter > 1 and math.isinf(limits.max_time)
     if not (is_coarse and is_free and problem.is_by_coordinate):
         return False
-    return is_box_problem(problem) and not problem.parts.sample.target.any()
+    is_centred = problem.stated.offset is None and not problem.parts.sample.target.any()
+    return is_centred and is_box_problem(problem)
 
 
 def solver_after_descent(problem: Problem, solver: Solver, enough: float, limits: Limits) -> tuple[Solver, BoxDescent]:
