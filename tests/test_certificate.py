@@ -101,20 +101,21 @@ def dependent(kind):
         return np.eye(3)[rng.integers(0, 3, 20)], True
     if kind == "twins":
         return np.c_[A, A[:, 0]], False
-    if kind == "sum":
-        return np.c_[A, A[:, 0] + A[:, 1]], False
-    return np.c_[np.round(A), np.round(A) @ [1.0, -2.0, 3.0] / 2.0], False  # halves of integers are integers, too
+    return np.c_[A, A[:, 0] + A[:, 1]], False
 
 
-@pytest.mark.parametrize(("kind", "is_proved"), [("dummies", True), ("twins", True), ("sum", False), ("halves", True)])
+@pytest.mark.parametrize("kind", ["dummies", "twins", "sum"])
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
-def test_columns_that_depend_on_others_are_proved_or_said_to_be_stationary(kind, is_proved, loss):
+def test_columns_that_depend_on_others_are_said_to_be_stationary(kind, loss):
     A, intercept = dependent(kind)
     b = np.sign(np.random.default_rng(2).standard_normal(20))
     solution = ascd.solve(ascd.Problem(A, b, loss), tol=1e-9, intercept=intercept)
-    assert solution.status is (Status.CONVERGED if is_proved else Status.STATIONARY)
+    assert solution.status is Status.STATIONARY
     assert "first-order" in Status.STATIONARY.sentence
-    assert (solution.gap <= 1e-9 * solution.zero_objective) == is_proved
+    assert solution.gap > 1e-9 * solution.zero_objective
+    less = ascd.solve(ascd.Problem(A[:, :-1], b, loss), tol=1e-12, intercept=intercept)
+    assert less.converged
+    assert solution.objective == pytest.approx(less.objective, rel=1e-8)
 
 
 def test_an_unpenalised_column_without_entries_fits_by_itself():

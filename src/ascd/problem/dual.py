@@ -89,7 +89,7 @@ class FittedDual:
 
 
 class DualFit:
-    """The columns in J, that of ones last, with the positions in J of those used to fit dual points."""
+    """The columns in J, that of ones last; ``used`` are the positions in J of those that are not zero."""
 
     def __init__(self, block: Array, root: Array, used: Array) -> None:
         unit, size = to_length_one(block[:, used] * root[:, None])
@@ -98,7 +98,8 @@ class DualFit:
 
     @property
     def is_regular(self) -> bool:
-        return self.used.size == 0 or bool(self.singular[-1] > SMALLEST_SINGULAR * self.singular[0] > 0.0)
+        count = self.used.size
+        return count == 0 or bool(count <= self.root.size and self.singular[-1] > SMALLEST_SINGULAR * self.singular[0])
 
     def moved(self, dual: Array, excess: Array) -> Array:
         """Return the dual point whose products are smaller by ``excess``."""
@@ -118,24 +119,18 @@ class DualFit:
 def fit_to(
     design: Matrix, columns: Array, intercept: bool, curvature: Array, weight: Any, required: Array
 ) -> DualFit | None:
-    """Return a fit for these columns; None where they are too many, or depend on each other and that is not certain."""
+    """Return a fit for these columns; None where they are too many or depend on each other."""
     count = columns.size + intercept
     if count > 200 and curvature.size * count**2 > 4e9:  # operations: about a second
         return None
     block = as_block(design.take(columns), curvature.size) if columns.size else np.empty((curvature.size, 0))
     if intercept:
         block = np.c_[block, np.ones(curvature.size)]
-    root = np.sqrt(curvature)
-    if count <= curvature.size:
-        fit = DualFit(block, root, np.arange(count))
-        if fit.is_regular:
-            return fit
-    used = _independent(block * root[:, None])
-    others = np.setdiff1d(np.arange(count), used)
     counted = np.broadcast_to(np.asarray(weight) > 0.0, curvature.shape)
-    if required.any() or not _surely_depend(block[counted], used, others):
+    is_there = block[counted].any(axis=0)
+    if required[~is_there[: columns.size]].any():
         return None
-    fit = DualFit(block, root, used)
+    fit = DualFit(block, np.sqrt(curvature), np.flatnonzero(is_there))
     return fit if fit.is_regular else None
 
 
@@ -148,50 +143,3 @@ def to_length_one(block: Array) -> tuple[Array, Array]:
     size = np.linalg.norm(near, axis=0)
     size[~is_there] = 1.0
     return near / size, np.where(is_there, peak * size, 1.0)
-
-
-def _independent(block: Array) -> Array:
-    """Return the positions of columns that span the others, as far as floating point can tell."""
-    from scipy.linalg import qr
-
-    triangle, order = qr(to_length_one(block)[0], mode="r", pivoting=True)
-    length = np.abs(np.diagonal(triangle))
-    largest = length.max(initial=0.0)
-    return np.sort(order[: int(((length > SMALLEST_SINGULAR * largest) & (length > 0.0)).sum())])
-
-
-def _surely_depend(block: Array, used: Array, others: Array) -> bool:
-    """Return whether the other columns certainly are combinations of those used."""
-    block, rest = _in_units(block), others[block[:, others].any(axis=0)]
-    if used.size == 0 or rest.size == 0:
-        return rest.size == 0
-    coefficients = np.linalg.lstsq(block[:, used], block[:, rest], rcond=None)[0]
-    found = zip(block[:, rest].T, coefficients.T, strict=True)
-    return all(_is_combination(block[:, used], column, factors) for column, factors in found)
-
-
-def _in_units(block: Array) -> Array:
-    """Return columns whose smallest entry but 0 divides all others, as multiples of it; no remainder is rounded."""
-    size = np.abs(block)
-    unit = np.where(size > 0.0, size, np.inf).min(axis=0, initial=np.inf)
-    unit[unit == np.inf] = 1.0
-    is_whole = ~np.fmod(block, unit).any(axis=0) & (size.max(axis=0, initial=0.0) / unit < 2.0**50)
-    found: Array = block / np.where(is_whole, unit, 1.0)
-    return found
-
-
-def _is_combination(block: Array, column: Array, coefficients: Array) -> bool:
-    """Return whether a column is ± one of the others or, checked exactly, a rational combination of integers."""
-    for denominator in range(1, 12 + 1):
-        factors = np.round(denominator * coefficients)
-        if np.abs(factors - denominator * coefficients).max(initial=0.0) <= 1e-6:
-            break
-    else:
-        return False
-    parts, factors = block[:, factors != 0.0], factors[factors != 0.0]
-    if factors.size == 1 and abs(factors[0]) == denominator:
-        return bool(np.array_equal(column, np.sign(factors[0]) * parts[:, 0]))
-    size = np.abs(parts) @ np.abs(factors) + denominator * np.abs(column)
-    are_whole = np.array_equal(parts, np.round(parts)) and np.array_equal(column, np.round(column))
-    is_exact = are_whole and size.max(initial=0.0) < 2.0**50
-    return bool(is_exact and np.array_equal(parts @ factors, denominator * column))

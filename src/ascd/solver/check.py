@@ -19,6 +19,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix.base import DataGone, as_block
+from ascd.matrix.columns import UNIT
 from ascd.problem.certificate import Certificate, Products, certify
 from ascd.problem.terms import subgradients
 from ascd.results import Status
@@ -197,8 +198,10 @@ class OptimalityCheck:
             with np.errstate(all="ignore"):
                 centred = block - (own @ block / own.sum() if state.intercept and own.any() else 0.0)
                 curvature = own @ centred**2
-                # of a constant column beside the intercept nothing is left, neither here nor there
+                # of a constant column beside the intercept rounding is left, here and there
+                size = own @ block**2
+                is_constant = (size > 0.0) & (curvature <= ((state.d + 8.0) * UNIT) ** 2 * size)
                 gradient = np.abs(seen.raw_gradient[:, t] @ centred) if violation is None else violation
-                step = np.divide(gradient, curvature, out=np.zeros(rows.size), where=gradient != 0.0)
+                step = np.divide(gradient, curvature, out=np.zeros(rows.size), where=(gradient != 0.0) & ~is_constant)
                 total += float(gradient @ (np.abs(state.x[rows, t]) + step))
         return total
