@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from sys import modules
-
-from ascd import estimators
+from threading import RLock
 
 TYPE_CHECKING = False  #: as in ``typing``, which takes longer to import than all the rest here
 if TYPE_CHECKING:
@@ -70,7 +69,10 @@ _FILES = {
     "ascd.engine.rules.ascd": "ASCD",
     "ascd.engine.rules.largest": "Block HeuristicASCD LowerASCD Steepest UpperASCD",
     "ascd.engine.rules.working_set": "WorkingSetSweeps",
-    "ascd.estimators": " ".join(estimators._HOMES),
+    "ascd.estimators": "Certificate ElasticNet ElasticNetCV GroupLasso GroupLassoCV HuberRegressor HuberRegressorCV "
+    "Lasso LassoCV LinearSVC LinearSVCCV LogisticRegression LogisticRegressionCV MultiTaskElasticNet "
+    "MultiTaskElasticNetCV MultiTaskLasso MultiTaskLassoCV NNLS PoissonRegressor PoissonRegressorCV Ridge RidgeCV "
+    "SparseGroupLasso SparseGroupLassoCV enet_path lasso_path logistic_path model_path",
     "ascd.io.models": "load",
     "ascd.io.opening": "OnDisk open_data",
     "ascd.problem.losses": "Huber Logistic Poisson Squared SquaredHinge",
@@ -84,10 +86,12 @@ _FILES = {
 _HOMES = {name: module for module, names in _FILES.items() for name in names.split()}
 #: Packages and modules that are attributes without an import of their own.
 _MODULES = {name: f"ascd.{name}" for name in (
-    "cli", "engine", "io", "matrix", "plotting", "problem", "protocols", "reproduction", "results", "solver",
+    "cli", "engine", "estimators", "io", "matrix", "plotting", "problem", "protocols", "reproduction", "results",
+    "solver",
 )} | {
     "datasets": "ascd.reproduction.datasets", "svm": "ascd.solver.svm", "theory": "ascd.reproduction.theory",
 }  # fmt: skip
+_importing = RLock()
 
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of ours
@@ -95,12 +99,13 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of ours
     def __getattr__(name):
         """A name is imported when it is first asked for: the command line starts, and can be interrupted, at once.
 
-        One thread imports at a time, as in ``estimators``.
+        scikit-learn's modules import each other in circles, so two threads that import it at once by different ways
+        meet half-made modules: one thread imports at a time.
         """
         if name not in _HOMES and name not in _MODULES:
             message = f"module 'ascd' has no attribute {name!r}"
             raise AttributeError(message, name=name, obj=modules[__name__])  # Python adds the nearest name there is
-        with estimators._importing:
+        with _importing:
             found = import_module(_MODULES[name]) if name in _MODULES else getattr(import_module(_HOMES[name]), name)
         globals()[name] = found
         return found
