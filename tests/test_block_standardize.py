@@ -1,4 +1,4 @@
-"""Standardised features in models of several targets and classes, and why models of groups refuse them."""
+"""Standardised features in models of several targets and classes."""
 
 from __future__ import annotations
 
@@ -67,11 +67,3 @@ def test_three_classes_are_fitted_as_in_a_pipeline(grouped):
     np.testing.assert_allclose(model.coef_, coef, atol=1e-5)
     # the same number added to all intercepts changes nothing
     np.testing.assert_allclose(model.intercept_ - model.intercept_.mean(), intercept - intercept.mean(), atol=1e-4)
-
-
-@pytest.mark.parametrize("name", ["GroupLasso", "SparseGroupLasso", "GroupLassoCV", "SparseGroupLassoCV"])
-def test_groups_refuse_it_and_say_what_to_do(name):
-    with pytest.raises(ValueError, match=rf"standardize must be False for {name}; got True.*StandardScaler\(with_mean"):
-        getattr(ascd, name)(groups=2, standardize=True).fit(X, Y[:, 0])
-    with pytest.raises(ValueError, match="'standardize' parameter"):
-        getattr(ascd, name)(groups=2, standardize="yes").fit(X, Y[:, 0])

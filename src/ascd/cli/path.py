@@ -73,8 +73,8 @@ def path(
 
 def _problem(data: LabeledData, model: str, l1_ratio: float, standardize: bool) -> Any:
     """Return the problem with a penalty of strength 1; standardised features weigh by their deviations."""
-    from ascd.estimators._base import elastic_net
     from ascd.estimators._data import deviations
+    from ascd.estimators.least_squares import ElasticNet
     from ascd.problem.problem import Problem
 
     check_target(data, model == "logistic")
@@ -88,7 +88,7 @@ def _problem(data: LabeledData, model: str, l1_ratio: float, standardize: bool) 
         raise ValueError(f"{data.target_words} is constant: there is no path; name another column with --target")
     ratio = l1_ratio if model == "elastic-net" else 1.0
     scale = deviations(data.X, None) if standardize else None
-    penalty = elastic_net(ratio, 1.0 - ratio, data.X.shape[1], scale=scale)
+    penalty = ElasticNet()._penalty(1.0, ratio, data.X.shape[1], scale)
     return Problem(data.X, np.asarray(y, dtype=float), loss, penalty)
 
 

@@ -1,11 +1,9 @@
 """What all estimators share: fit, fitted attributes with their certificate, predictions, scores; labels of classifiers.
 
-An estimator states a loss (``_loss``), options of scikit-learn's check of X and y (``_checks``), the penalty for a
-strength, an l1_ratio and deviations of the features (``_penalty``), the units of its objective (``_units``) and how
-fitted attributes follow from solutions (``_keep``); ``LinearModel`` does the rest.
-
-The solver minimises F, a sum over the samples.  An estimator's objective is F times ``unit`` (1/n for the Lasso, 2 for
-ridge regression); gap, tolerance and objective of its certificate are in that unit.
+An estimator states a loss (``_loss``), options of scikit-learn's check of X and y (``_checks``), its objective in units
+of F, the solver's sum over the samples (``_unit``), and where it is another one than the elastic net's, the penalty for
+a strength, an l1_ratio and deviations of the features (``_penalty``); ``LinearModel`` does the rest.  Gap, tolerance
+and objective of the certificate are in units of the estimator's objective.
 """
 
 from __future__ import annotations
@@ -23,6 +21,7 @@ from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import assert_all_finite
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
@@ -51,9 +50,10 @@ from ascd.estimators._solving import (
     frames_to_the_user,
     solve_in_turn,
     solve_problem,
-    state_problem,
+    warn_of_copies,
 )
 from ascd.problem.penalties import L1L2, BoundedL1L2
+from ascd.problem.problem import Problem
 from ascd.results import Status
 
 if TYPE_CHECKING:
@@ -171,12 +171,14 @@ class LinearModel(BaseEstimator):
     _own: ClassVar[dict[str, Parameter]] = {}
     _parameter_constraints: ClassVar[dict[str, Any]]
     _loss: ClassVar[Any] = "squared"
+    #: The objective in units of F; None is 1/Σ s_k, with alpha·Σ s_k as the strength of the penalty in F.
+    _unit: ClassVar[float | None] = None
     _checks: ClassVar[dict[str, Any]] = {"y_numeric": True}
     #: Fitted attributes and what they are, for the docstrings.
     _fitted: ClassVar[dict[str, str]] = {
         "coef_, intercept_": "the fitted model",
         "certificate_": "Certificate, with gap, tolerance, objective and status in the units of the objective",
-        "n_iter_": "iterations",
+        "n_iter_, dual_gap_": "iterations and gap",
         "n_features_in_, feature_names_in_": "as in scikit-learn",
     }
     #: Coefficients are float32 for float32 data, where scikit-learn's are.
@@ -198,31 +200,58 @@ class LinearModel(BaseEstimator):
         """scikit-learn's, cached: it inspects the signature in every call, several times a fit."""
         return super()._get_param_names()
 
-    def _units(self, total: float) -> tuple[float, float]:
-        """Return the factor of alpha beside F, and the objective in units of F; ``total`` is Σ s_k."""
+    def _units(self, data: Training) -> tuple[float, float]:
+        """Return the factor of alpha beside F, and the objective in units of F."""
+        if self._unit is not None:
+            return 1.0, self._unit
+        total = float(data.X.shape[0] if data.weight is None else data.weight.sum())
         return total, 1.0 / total
 
     def _penalty(self, strength: float, ratio: float, n_features: int, scale: Array | None) -> Any:
-        """Return strength·(ratio·‖w‖₁ + (1 − ratio)/2·‖w‖²) with penalty weights, within bounds.
+        """Return strength·Σ_j weight_j·(ratio·scale_j·|w_j| + (1 − ratio)/2·scale_j²·w_j²), within bounds.
 
-        Each w_j is multiplied by its ``scale`` first, where there is one.
+        There are two kinds, with and without bounds, whatever parts are zero: the code compiled for one estimator then
+        serves the others too.
         """
-        how: dict[str, Any] = {"weights": self.penalty_weights, "bounds": self.bounds, "positive": self.positive}
-        return elastic_net(ratio * strength, (1.0 - ratio) * strength, n_features, scale=scale, **how)
+        l1, l2 = ratio * strength, (1.0 - ratio) * strength
+        if not math.isfinite(strength):
+            raise ValueError(TOO_STRONG)
+        weights: Any = 1.0
+        if self.penalty_weights is not None:
+            weights = as_parameter(self.penalty_weights, "penalty_weights", n_features, low=0.0)
+        strengths: tuple[Any, Any] = float(l1), float(l2)
+        if scale is not None:
+            weights = weights * (scale if l1 else scale**2)
+            strengths = (float(l1), l2 * scale) if l1 and l2 else strengths
+        if self.bounds is None and not self.positive:
+            return L1L2(*strengths, weights)
+        lower, upper = as_bounds((-math.inf, math.inf) if self.bounds is None else self.bounds, n_features)
+        if self.positive:
+            lower = np.maximum(lower, 0.0) if np.ndim(lower) else max(lower, 0.0)
+        return BoundedL1L2(*strengths, lower, upper, weights)
 
-    def _state(self, data: Training, penalty: Any) -> Any:
-        return state_problem(data, data.y, self._loss, penalty, as_threads(self.n_jobs))
-
-    if TYPE_CHECKING:
-
-        def _keep(self, solutions: list[Any], unit: float = 1.0) -> None:
-            """Set the fitted attributes from solutions."""
+    def _state(self, data: Training, penalty: Any, loss: Any = None) -> Any:
+        """Return the problem of the data with a penalty in units of F."""
+        X, weight, loss = data.X, data.balanced_weight, self._loss if loss is None else loss
+        try:
+            problem = Problem(X.matrix, data.y, loss, penalty, weight, data.offset, self._settings().n_jobs)
+        except ValueError:
+            if X.is_local:  # scikit-learn's words for nan and inf
+                assert_all_finite(X.matrix, input_name="X")
+            raise
+        if data.y.ndim == 1 and len(data.y) >= 10:  # equal by chance, or an example, where there are fewer samples
+            warn_of_copies(problem, data.y, X.names)
+        return problem
 
     _read = read
 
     def _settings(self) -> Settings:
+        """Return how problems are solved; ``n_jobs`` is scikit-learn's, which joblib may restrict."""
         rounds, to_float32 = 1000 if self.max_iter is None else self.max_iter, getattr(self, "_to_float32", False)
-        return Settings(self.tol, rounds, as_threads(self.n_jobs), self.solver, self.random_state, to_float32)
+        threads = as_n_jobs(self.n_jobs)
+        if self.n_jobs is not None:
+            threads = int(effective_n_jobs(self.n_jobs))
+        return Settings(self.tol, rounds, threads, self.solver, self.random_state, to_float32)
 
     def _scale(self, data: Training) -> Array | None:
         """Return the deviations of the features where they are to be standardised."""
@@ -237,12 +266,12 @@ class LinearModel(BaseEstimator):
 
     def _fit_one(self, data: Training, strength: float, ratio: float) -> None:
         """Fit with a penalty of this strength, in the user's units."""
-        factor, unit = self._units(data.total)
+        factor, unit = self._units(data)
         self._keep(self._solve(data, self._problems(data, [ratio], strength * factor)), unit)
 
     def _fit_strength(self, data: Training, problem: Any, strength: float) -> None:
         """Fit a problem with a penalty of strength 1 for this strength, in the user's units."""
-        factor, unit = self._units(data.total)
+        factor, unit = self._units(data)
         stronger = problem.replace(penalty=problem.penalty.scaled(strength * factor))
         self._keep(self._solve(data, [stronger]), unit)
 
@@ -257,8 +286,9 @@ class LinearModel(BaseEstimator):
         self, data: Training, problem: Any, strengths: Array, settings: Settings, x0: Array | None = None
     ) -> Followed:
         """Fit a problem with a penalty of strength 1 for falling strengths, in the user's units."""
-        factors = self._units(data.total)[0] * strengths
-        return follow(problem, factors, settings, intercept=self.fit_intercept, x0=x0)
+        factor, unit = self._units(data)
+        found = follow(problem, factor * strengths, settings, intercept=self.fit_intercept, x0=x0)
+        return found._replace(gaps=unit * found.gaps, tolerance=unit * found.tolerance)
 
     def _solve(self, data: Training, problems: list[Any]) -> list[Any]:
         """Solve the problem of each target, from the last fit for a warm start."""
@@ -281,34 +311,37 @@ class LinearModel(BaseEstimator):
         Coefficients may have been set by hand, without an intercept.
         """
         coef: Any = self.coef_
-        coef = to_numpy(coef.toarray() if hasattr(coef, "toarray") else coef)
+        coef = to_numpy(coef.toarray() if sparse.issparse(coef) else coef)
         if np.size(coef) != n_outputs * n_features:
             raise ValueError(
                 f"coef_ has the shape {np.shape(coef)}, and with warm_start=True a fit starts from it: "
                 f"{n_outputs * n_features} coefficients are needed here; delete it, or set warm_start=False"
             )
         constants = to_numpy(getattr(self, "intercept_", 0.0)) if self.fit_intercept else 0.0
-        start = as_finite_vector(np.ravel(coef), "coef_ (where a warm start begins)").reshape(n_outputs, n_features)
-        named = as_finite_vector(np.ravel(constants), "intercept_ (where a warm start begins)")
-        return start, np.broadcast_to(named, n_outputs).copy()
+        start = np.asarray(coef, dtype=np.float64).reshape(n_outputs, n_features)
+        return start, np.array(np.broadcast_to(np.ravel(constants), n_outputs), dtype=np.float64)
 
-    def _keep_model(self, coef: Array, intercept: Any, solutions: list[Any], unit: float) -> None:
+    def _keep(self, solutions: list[Any], unit: float = 1.0, model: tuple[Array, Any] | None = None) -> None:
         """Set the fitted attributes, and warn of a fit that ended early with gap and tolerance in the user's units.
 
-        First-order conditions are what other libraries stop at: a fit that meets them is not warned about.  After an
-        interrupted solution ``fit_method`` raises ``KeyboardInterrupt``.
+        ``model`` are the coefficients and intercepts of several solutions.  First-order conditions are what other
+        libraries stop at: a fit that meets them is not warned about.  After an interrupted solution ``fit_method``
+        raises ``KeyboardInterrupt``.
         """
-        is_finite, self._is_interrupted = bool(np.isfinite(coef).all() and np.isfinite(intercept).all()), False
-        for one in solutions:
-            is_finite = is_finite and bool(np.isfinite(one.x).all())
-            self._is_interrupted = self._is_interrupted or one.status is Status.INTERRUPTED
-        if not is_finite:
+        one = solutions[0]
+        intercept = np.asarray(one.intercept)[()] if self.fit_intercept else 0.0
+        self.coef_, self.intercept_ = model or (np.asfortranarray(one.x.T), intercept)
+        self.certificate_ = found = certificate_of(solutions, self.tol, unit)
+        self.n_iter_: Any = max(int(self.max_iter != 0), found.n_iter)
+        self.dual_gap_: Any = unit * one.gap
+        if not (np.isfinite(self.coef_).all() and np.isfinite(self.intercept_).all()):
             raise ValueError(
                 f"{type(self).__name__} ended with coefficients that are not finite. The input data may contain large "
                 "values and need to be preprocessed."
             )
-        self.coef_, self.intercept_ = coef, intercept
-        self.certificate_ = found = certificate_of(solutions, self.tol, unit)
+        self._is_interrupted = False
+        for one in solutions:
+            self._is_interrupted = self._is_interrupted or one.status is Status.INTERRUPTED
         if found.status.is_answer or found.status is Status.INTERRUPTED:
             return
         gap = f"the duality gap is {found.gap:.3g}" if found.gap < math.inf else "no duality gap is known"
@@ -351,16 +384,6 @@ class LinearModel(BaseEstimator):
 
 class LinearRegressor(RegressorMixin, LinearModel):
     """A linear estimator of numbers."""
-
-    _fitted: ClassVar[dict[str, str]] = {"dual_gap_, sparse_coef_": "as in scikit-learn's Lasso"}
-
-    def _keep(self, solutions: list[Any], unit: float = 1.0) -> None:
-        """Set the fitted attributes from one solution, which may have several outputs."""
-        one = solutions[0]
-        self.n_iter_: Any = max(int(self.max_iter != 0), one.n_iter)
-        self.dual_gap_: Any = unit * one.gap
-        intercept = np.asarray(one.intercept)[()] if self.fit_intercept else 0.0
-        self._keep_model(np.asfortranarray(one.x.T), intercept, solutions, unit)
 
     def predict(self, X: Any) -> Array:
         """Return predictions for the rows of X: an array of shape (n_samples,) or (n_samples, n_targets)."""
@@ -437,30 +460,6 @@ TOO_STRONG = (
 )
 
 
-def elastic_net(
-    l1: float, l2: float, n_features: int, *, weights: Any = None, bounds: Any = None, positive: bool = False,
-    scale: Array | None = None,
-) -> Any:  # fmt: skip
-    """Return the penalty ``weights_j·(l1·scale_j·|x| + ½·l2·scale_j²·x²)``, within bounds where there are any.
-
-    There are two kinds, with and without bounds, whatever parts are zero: the code compiled for one estimator then
-    serves the others too.
-    """
-    if not math.isfinite(l1 + l2):
-        raise ValueError(TOO_STRONG)
-    weight: Any = 1.0 if weights is None else as_parameter(weights, "penalty_weights", n_features, low=0.0)
-    strengths: tuple[Any, Any] = float(l1), float(l2)
-    if scale is not None:
-        weight = weight * (scale if l1 else scale**2)
-        strengths = (float(l1), l2 * scale) if l1 and l2 else strengths
-    if bounds is None and not positive:
-        return L1L2(*strengths, weight)
-    lower, upper = as_bounds((-math.inf, math.inf) if bounds is None else bounds, n_features)
-    if positive:
-        lower = np.maximum(lower, 0.0) if np.ndim(lower) else max(lower, 0.0)
-    return BoundedL1L2(*strengths, lower, upper, weight)
-
-
 def as_bounds(bounds: Any, n_features: int) -> tuple[Any, Any]:
     """Return lower and upper bounds, each one number or one a feature, with zero between them."""
     if len(bounds) != 2:
@@ -488,12 +487,6 @@ def with_offset(z: Any, offset: Any) -> Any:
     return z + beside(z, known)
 
 
-def as_threads(n_jobs: int | None) -> int:
-    """Return the number of threads that scikit-learn's ``n_jobs`` means, which joblib may restrict; 1 for None."""
-    as_n_jobs(n_jobs)
-    return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))
-
-
 def classes_of(y: Array) -> tuple[Array, Array]:
     """Return the labels, and the number of each sample's.
 
@@ -510,12 +503,10 @@ def classes_of(y: Array) -> tuple[Array, Array]:
 
 def class_factors(class_weight: Any, classes: Array, codes: Array, weight: Array | None) -> Array:
     """Return the factor of each sample's class; "balanced" gives all classes the same weight."""
-    if isinstance(class_weight, str) and class_weight == "balanced":  # scikit-learn 1.6 leaves the weights out
+    if isinstance(class_weight, str):  # scikit-learn 1.6 leaves the weights out
         sums = np.bincount(codes, weights=weight, minlength=len(classes))
         return np.asarray((sums.sum() / (len(classes) * sums))[codes])
-    if class_weight is not None and not isinstance(class_weight, dict):
-        raise ValueError(f"class_weight must be a dict, 'balanced' or None; got {class_weight!r}")
-    for label, factor in (class_weight or {}).items():
+    for label, factor in class_weight.items():
         if not isinstance(factor, Real) or not 0.0 <= float(factor) < math.inf:
             raise ValueError(
                 f"class_weight must hold finite numbers, 0 or more; the one of class {label!r} is {factor!r}"

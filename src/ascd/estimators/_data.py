@@ -91,22 +91,19 @@ def beside(X: Any, values: Any) -> Any:
 
 
 def fit_method(fit: Fit) -> Fit:
-    """Decorate a ``fit``: parameters are checked as scikit-learn does, arrays of any namespace are taken.
+    """Decorate a ``fit``: parameters are checked as scikit-learn does, attributes take the form of X.
 
     An interrupted fit keeps its best point in the attributes, and then ``KeyboardInterrupt`` is raised again.
     """
 
     @wraps(fit)
-    def fit_in_numpy(self: Any, X: Any, y: Any, sample_weight: Any = None, *others: Any, **params: Any) -> Any:
+    def fit_in_form(self: Any, X: Any, y: Any, sample_weight: Any = None, *others: Any, **params: Any) -> Any:
         with errors_about_x(X):
             is_array = type(X) is np.ndarray
             to_float32 = (X.dtype == np.float32 if is_array else is_float32(X)) and self._keeps_float32
             self._to_float32, self._is_interrupted = to_float32, False
             try:
-                data = X if is_array else to_numpy(brought_if_small(X), is_data=True)
-                for name in params:
-                    params[name] = to_numpy(params[name])
-                fitted = fit(self, data, to_numpy(y), to_numpy(sample_weight), *others, **params)
+                fitted = fit(self, X, y, sample_weight, *others, **params)
             finally:
                 is_interrupted = self._is_interrupted
                 del self._to_float32, self._is_interrupted
@@ -116,7 +113,7 @@ def fit_method(fit: Fit) -> Fit:
             raise KeyboardInterrupt
         return fitted
 
-    checked: Any = _fit_context(prefer_skip_nested_validation=True)(documented(fit_in_numpy))
+    checked: Any = _fit_context(prefer_skip_nested_validation=True)(documented(fit_in_form))
     return checked  # type: ignore[no-any-return]
 
 
@@ -153,11 +150,6 @@ class Training(NamedTuple):
             return self.weight if self.factors is None else self.factors
         return self.factors * self.weight
 
-    @property
-    def total(self) -> float:
-        """The sum of the sample weights."""
-        return float(self.X.shape[0] if self.weight is None else self.weight.sum())
-
 
 def read(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:
     """Check the data of a fit as scikit-learn does; large arrays stay as they are, small ones become float64.
@@ -168,9 +160,12 @@ def read(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
     checks = estimator._checks
     if type(y) is np.ndarray and y.ndim == 1 and "multi_output" in checks:  # one target is read faster
         checks = {"y_numeric": True}
-    for values, name in ((X, "X"), (y, "y")):
-        if type(values) is not np.ndarray:
-            refuse_masks(values, name)
+    if type(X) is not np.ndarray:
+        refuse_masks(X, "X")
+        X = to_numpy(brought_if_small(X), is_data=True)
+    if type(y) is not np.ndarray:
+        refuse_masks(y, "y")
+        y = to_numpy(y)
     if sparse.issparse(y):
         raise TypeError(f"y must be a dense array; got a sparse {type(y).__name__}: use y.toarray()")
     if type(X) is not np.ndarray and is_opened(X):
@@ -216,7 +211,7 @@ def as_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
     if sample_weight is None:
         return None
     refuse_masks(sample_weight, "sample_weight")
-    rows, given = rows_only(n_samples), to_host(sample_weight)
+    rows, given = rows_only(n_samples), to_numpy(sample_weight)
     weight: Array = _check_sample_weight(given, rows, dtype=np.float64, ensure_non_negative=True)
     if not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
@@ -268,17 +263,14 @@ class Data:
 
     def laid_out(self, by_samples: bool) -> Data:
         """Return X in a layout whose rows (or columns) are contiguous."""
-        if self.is_local:
-            is_sparse, X = sparse.issparse(self.matrix), self.matrix
-            if by_samples:
-                return Data(X.tocsr() if is_sparse else np.ascontiguousarray(X))
-            return Data(X.tocsc() if is_sparse else np.asfortranarray(X))
-        if by_samples:
+        if not self.is_local and by_samples:
             raise ValueError(
                 "the dual of a support vector machine reads samples one by one, which must be in memory: use "
                 "loss='squared_hinge' and dual=False, or pass an array"
             )
-        return self
+        if sparse.issparse(self.matrix):
+            return Data(self.matrix.tocsr() if by_samples else self.matrix.tocsc())
+        return Data(np.asarray(self.matrix, order="C" if by_samples else "F")) if self.is_local else self
 
 
 def names_of(X: Any) -> Array | None:
@@ -412,20 +404,15 @@ def log_probabilities_at(odds: Array) -> Array:
     return np.asarray(log_softmax(odds, axis=1) if odds.ndim == 2 else log_expit(np.stack([-odds, odds], axis=1)))
 
 
-def renamed(message: str) -> str:
-    """Turn a message about A, or b, into one about X, or y: "rescale A" is "rescale X"."""
-    return re.sub(rf"\bb{_NAMED}", "y", re.sub(rf"\bA{_NAMED}", "X", message))
-
-
 @contextmanager
 def errors_about_x(X: Any = None) -> Iterator[None]:
-    """Translate errors to X and y; collections of Dask that are no matrix are rejected first."""
+    """Name X and y in errors about A and b; collections of Dask that are no matrix are rejected first."""
     try:
         if type(X) is not np.ndarray and is_collection(X):
             check_collection(X)
         yield
     except (TypeError, ValueError) as error:
-        message = renamed(str(error))
+        message = re.sub(rf"\bb{_NAMED}", "y", re.sub(rf"\bA{_NAMED}", "X", str(error)))
         if "could not convert string to float" in message and "ascd.Table" not in message:
             message += ". X holds text: ascd.Table(X) makes categories of such columns, and estimators take it as X"
         if message == str(error) or type(error) not in (TypeError, ValueError):

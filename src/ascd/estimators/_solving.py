@@ -22,13 +22,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import assert_all_finite
 
 from ascd._core.checks import Array, unknown_name
 from ascd._core.timing import Stopwatch
 from ascd.matrix.base import DataGone, as_block
 from ascd.matrix.columns import UNIT
 from ascd.problem.block_penalties import BlockNorm
+from ascd.problem.certificate import predictor_error
 from ascd.problem.penalties import L1L2, BoundedL1L2
 from ascd.problem.problem import Problem
 from ascd.results import Solution, Status, hearing_of_losses, tell_of_loss
@@ -55,20 +55,6 @@ class Settings:
     solver: Any = "auto"
     random_state: Any = None
     to_float32: bool = False
-
-
-def state_problem(data: Any, target: Array, loss: Any, penalty: Any, n_jobs: int = 1) -> Any:
-    """Return the problem of a loss and a penalty on data (``_data.Training``), with another target than theirs."""
-    X, weight = data.X.matrix, data.weight if data.factors is None else data.balanced_weight
-    try:
-        problem = Problem(X, target, loss, penalty, weight, data.offset, n_jobs)
-    except ValueError:
-        if data.X.is_local:  # scikit-learn's words for nan and inf
-            assert_all_finite(X, input_name="X")
-        raise
-    if target.ndim == 1 and len(target) >= 10:  # equal by chance, or an example, where there are fewer samples
-        warn_of_copies(problem, target, data.X.names)
-    return problem
 
 
 def warn_of_copies(problem: Any, y: Array, names: Array | None) -> None:
@@ -113,7 +99,11 @@ def solve_problem(
         x0 = None  # a warm start that other bounds do not allow
     limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "intercept": intercept, "x0": x0}
     if settings.solver != "auto":
-        found: Any = minimize_problem(problem, settings, intercept0=intercept0 or 0.0, **limits)
+        try:
+            found: Any = minimize_problem(problem, settings, intercept0=intercept0 or 0.0, **limits)
+        except (TypeError, ValueError) as error:
+            allowed = "'auto', or a rule or a dict of parts for ascd.minimize where that takes the problem"
+            raise ValueError(f"solver must be {allowed}; got {settings.solver!r}: {error}") from error
     else:
         found = solve(problem, intercept0=intercept0 if intercept else None, n_jobs=settings.n_jobs, **limits)
         if energy is None:
@@ -216,19 +206,16 @@ def in_float32(problem: Any, found: Any, settings: Settings) -> Any:
 def objective_at(problem: Any, x: Array, constant: Any) -> tuple[float, float]:
     """Return F(x, c) and a bound on its rounding error: of the sums, and of Ax + c."""
     value, predictor, gradient = problem.evaluate(x, constant)
-    cost, n = problem.cost(problem.as_point(x, "x")), problem.n_samples
-    root = np.sqrt(problem.weight)[:, None]
-    gradient, predictor = gradient.reshape(n, -1), predictor.reshape(n, -1)
-    scaled = np.divide(gradient, root, out=np.zeros(gradient.shape), where=root > 0.0)
-    size = float(np.abs(x).reshape(len(x), -1).sum(axis=1) @ problem.norm)
-    size += float(np.sum(np.abs(constant))) * float(np.linalg.norm(root)) + float(np.linalg.norm(root * problem.offset))
-    error = (gradient.size + 16.0) * (abs(value - cost) + abs(cost))
-    error += (len(x) + 4.0) * float(np.linalg.norm(scaled)) * size
+    point, weight, n = problem.as_point(x, "x"), problem.weight, problem.n_samples
+    cost, gradient, predictor = problem.cost(point), gradient.reshape(n, -1), predictor.reshape(n, -1)
+    length = float(np.linalg.norm(gradient / np.sqrt(np.where(weight > 0.0, weight, np.inf))[:, None]))
+    error = UNIT * (gradient.size + 16.0) * (abs(value - cost) + abs(cost))
+    error += length * predictor_error(problem, point, np.ravel(constant), problem.total_weight)
     if not problem.loss.is_quadratic:  # a loss is itself a difference: exp(z) − y·z, say
         largest = np.abs(predictor).max(axis=1)
         targets = np.abs(problem.stated.target.reshape(n, -1)).max(axis=1)
-        error += 16.0 * float(problem.weight @ ((1.0 + targets) * (1.0 + largest)))
-    return float(value), 2.0 * UNIT * error
+        error += 16.0 * UNIT * float(weight @ ((1.0 + targets) * (1.0 + largest)))
+    return float(value), 2.0 * error
 
 
 def minimize_problem(
@@ -238,8 +225,11 @@ def minimize_problem(
     """Solve by ``minimize`` with ``max_iter`` epochs at most; an intercept is one more coordinate without penalty."""
     from ascd.engine.minimize import minimize, with_constant
 
-    parts, stopwatch, state = as_parts(settings.solver), Stopwatch(), settings.random_state
-    _check_for_rules(problem, settings.solver)
+    solver, stopwatch, state = settings.solver, Stopwatch(), settings.random_state
+    parts = {"rule": solver} if isinstance(solver, str) else dict(solver)
+    for name in parts:
+        if name not in PARTS:
+            raise unknown_name(name, "part in solver", PARTS)
     seed = state.randint(np.iinfo(np.int32).max) if isinstance(state, np.random.RandomState) else state
     extended = with_constant(problem) if intercept else problem
     zero = as_reference(problem, State(problem, np.zeros((problem.n_features, 1)), intercept, np.zeros(1)))
@@ -265,33 +255,6 @@ def minimize_problem(
     )  # fmt: skip
 
 
-def as_parts(solver: Any) -> dict[str, Any]:
-    """Return names of rules and dictionaries of parts as the arguments of ``minimize``."""
-    from ascd.engine.oracles import ORACLES
-    from ascd.engine.rules import RULES
-
-    parts = {"rule": solver} if isinstance(solver, str) else dict(solver)
-    for name in parts:
-        if name not in PARTS:
-            raise unknown_name(name, "part in solver", PARTS)
-    if isinstance(parts.get("rule"), str) and parts["rule"] not in RULES:
-        raise unknown_name(parts["rule"], "solver", ["auto", *RULES])
-    if isinstance(parts.get("oracle"), str) and parts["oracle"] not in ORACLES:
-        raise unknown_name(parts["oracle"], "oracle", ORACLES)
-    return parts
-
-
-def _check_for_rules(problem: Any, solver: Any) -> None:
-    """Raise a ValueError that names what is allowed where rules of ``minimize`` do not apply."""
-    if not problem.is_by_coordinate:
-        raise ValueError(f"solver must be 'auto' for groups, several targets and several classes; got {solver!r}")
-    if problem.design.is_dear:
-        raise ValueError(f"solver must be 'auto' for data that are not in memory; got {solver!r}")
-    if math.isinf(problem.parts.loss.curvature_bound()):
-        loss = type(problem.stated.loss).__name__
-        raise ValueError(f"solver must be 'auto' for the {loss} loss, whose curvature has no bound; got {solver!r}")
-
-
 class Followed(NamedTuple):
     """The fits for a sequence of penalties, one along the last axis of ``coefs``, in the solver's units."""
 
@@ -301,10 +264,6 @@ class Followed(NamedTuple):
     n_iters: Array
     tolerance: float
     status: Status
-
-    def in_units(self, unit: float) -> Followed:
-        """Return gaps and tolerance in the units of the objective."""
-        return self._replace(gaps=unit * self.gaps, tolerance=unit * self.tolerance)
 
 
 def follow(problem: Any, factors: Array, settings: Settings, *, intercept: bool, x0: Array | None = None) -> Followed:

@@ -2,12 +2,8 @@
 
 A fold is the same matrix with weight 0 on the samples that are left out for scoring, so nothing is copied.  Folds run
 in threads (the kernels release the interpreter's lock) and share the matrix.  Penalties fall along a path, so the first
-fit is the simplest one.  ``CrossValidated`` does it for all; what differs is
-
-==================  ==================================  ======================
-``PathCV``          a grid of alphas                    errors of predictions
-``ClassifierCV``    a grid of C                         any score of scikit-learn, less than 0
-==================  ==================================  ======================
+fit is the simplest one.  Regressions have a grid of alphas and errors of predictions, classifiers a grid of C and any
+score of scikit-learn, less than 0.
 """
 
 from __future__ import annotations
@@ -42,7 +38,7 @@ from ascd._core.threads import threads_here, use_threads
 from ascd.estimators._base import LinearClassifier, LinearModel, LinearRegressor
 from ascd.estimators._data import Training, fit_method, is_outside, rows_only, to_numpy
 from ascd.estimators._parameters import RATIOS, Parameter, estimator
-from ascd.estimators._solving import Followed, Settings, state_problem
+from ascd.estimators._solving import Followed, Settings
 from ascd.estimators.huber import HuberRegressor
 from ascd.estimators.least_squares import (
     ElasticNet,
@@ -106,7 +102,7 @@ class CrossValidated(LinearModel):
 
     def _cross_validate(self, data: Training, params: dict[str, Any], ratios: Sequence[float]) -> None:
         """Choose the strength (and ratio), then fit all samples."""
-        folds, factor = self._folds(data, params), self._units(data.total)[0]
+        folds, factor = self._folds(data, params), self._units(data)[0]
         problems = self._problems(data, ratios)
         grids, strengths = zip(*(self._grid(problem, factor) for problem in problems), strict=True)
         states = list(zip(problems, ratios, strengths, strict=True))
@@ -137,13 +133,12 @@ class CrossValidated(LinearModel):
     ) -> tuple[Followed, Array]:
         """Return the fits of one fold and one l1_ratio, in the user's units, and the error of each."""
         train = data._replace(weight=fold.train)
-        settings = replace(self._settings(), tol=self.tol, n_jobs=threads_here())
+        settings = replace(self._settings(), n_jobs=threads_here())
         found = self._follow(train, self._reweighed(train, problem, ratio), strengths, settings)
         coefs = found.coefs.reshape(data.X.shape[1], -1, strengths.size)
         constants = found.intercepts.reshape(-1, strengths.size)
         kept = sparse.csr_array(coefs.reshape(-1, strengths.size).T).T  # SciPy searches rows faster than columns
-        found = found.in_units(self._units(train.total)[1])._replace(coefs=kept, intercepts=constants)
-        return found, self._fold_errors(data, fold, coefs, constants)
+        return found._replace(coefs=kept, intercepts=constants), self._fold_errors(data, fold, coefs, constants)
 
     def get_metadata_routing(self) -> Any:
         """Return where metadata go, for scikit-learn's metadata routing."""
@@ -154,6 +149,7 @@ class CrossValidated(LinearModel):
     def _folds(self, data: Training, params: dict[str, Any]) -> list[Fold]:
         """Return the folds of the splitter, each with samples to fit, possibly repeated, and samples to score."""
         _raise_for_params(params, self, "fit")
+        params = {name: to_numpy(given) for name, given in params.items()}
         X, weight, n = data.X, data.weight, data.X.shape[0]
         labels = vars(self)["classes_"][data.y] if self._is_classification else data.y
         cv = check_cv(self.cv, labels, classifier=self._is_classification)
@@ -316,13 +312,7 @@ class PathCV(CrossValidated, LinearRegressor):
     def _errors(self, y: Array, z: Array, weight: Array | None) -> Any:
         """Return the errors of linear predictors, a column for each fit."""
         with np.errstate(over="ignore"):
-            squares = np.average((z - y) ** 2, axis=0, weights=weight)
-        if not np.isfinite(squares).all():
-            raise ValueError(
-                "y must not hold such large values: squares of what predictions miss it by overflow float64, the "
-                f"largest is {np.abs(z - y).max():g}"
-            )
-        return squares
+            return np.average((z - y) ** 2, axis=0, weights=weight)
 
     def _keep_paths(self, paths: list[Followed], grids: list[Array], errors: Array, ratio: int) -> tuple[Array, Any]:
         setattr(self, self._error_path, np.squeeze(errors))
@@ -698,10 +688,6 @@ class LogisticRegressionCV(ClassifierCV, LogisticRegression):
         self._choose_C(self._read(X, y, sample_weight, offset), params, self.l1_ratios_.tolist())
         return self
 
-    def _settings(self) -> Settings:
-        """Return the settings of the last fit: more precise than the folds' by a Newton step or two."""
-        return replace(super()._settings(), tol=1e-3 * self.tol)
-
     def _ratios(self) -> list[float]:
         if self.penalty in ("deprecated", "elasticnet") and self.l1_ratios is not None:
             return as_ratios(self.l1_ratios, "l1_ratios")
@@ -720,7 +706,7 @@ class LogisticRegressionCV(ClassifierCV, LogisticRegression):
         found = Followed(coefs, constants, zero, zero.astype(int), 0.0, Status.CONVERGED)
         if present.size > 1:
             codes = np.searchsorted(present, data.y).clip(max=present.size - 1)  # others have weight 0
-            others = state_problem(data._replace(offset=None), codes, "softmax", problem.penalty)
+            others = LinearModel._state(self, data._replace(y=codes, offset=None), problem.penalty, "softmax")
             found = super()._follow(data, others, strengths, settings)
             coefs[:, present], constants[present] = found.coefs, found.intercepts
         absent = np.setdiff1d(np.arange(count), present)

@@ -28,13 +28,14 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from scipy.optimize import brentq
 from sklearn.utils._param_validation import Interval
 
 from ascd._core.checks import Array
-from ascd.estimators._base import LinearRegressor, as_threads
+from ascd.estimators._base import LinearRegressor
 from ascd.estimators._data import Training, fit_method
 from ascd.estimators._parameters import FROM_ZERO, Parameter, estimator
-from ascd.estimators._solving import Followed, Settings, frames_to_the_user, one_by_one, solve_problem, state_problem
+from ascd.estimators._solving import Followed, Settings, frames_to_the_user, one_by_one, solve_problem
 from ascd.matrix.base import DataGone
 from ascd.matrix.columns import UNIT
 from ascd.problem.losses import Huber
@@ -88,6 +89,7 @@ class HuberRegressor(LinearRegressor):
     random_state: Any = None
     standardize: bool = False
 
+    _unit = 1.0
     _keeps_float32: ClassVar[bool] = False
     _fitted: ClassVar[dict[str, str]] = {
         "scale_": "the fitted scale σ",
@@ -117,13 +119,9 @@ class HuberRegressor(LinearRegressor):
     def _fit_strength(self, data: Training, problem: Any, strength: float, start: Any = (None, None, None)) -> None:
         self._keep([self._fit_scale(data, problem, strength, self._settings(), start)])
 
-    def _units(self, total: float) -> tuple[float, float]:
-        return 1.0, 1.0
-
-    def _state(self, data: Training, penalty: Any) -> Any:
+    def _state(self, data: Training, penalty: Any, loss: Any = None) -> Any:
         """Return the problem for the scale 1."""
-        loss = Huber(float(self.epsilon))  # True is 1, as in scikit-learn
-        return state_problem(data, data.y, loss, penalty, as_threads(self.n_jobs))
+        return super()._state(data, penalty, Huber(float(self.epsilon)))  # True is 1, as in scikit-learn
 
     def _fit_scale(self, data: Training, base: Problem, alpha: float, settings: Settings, start: Any) -> ScaledFit:
         """Fit with the penalty alpha·‖w‖² from coefficients, intercept and scale; ``base`` is for the scale 1."""
@@ -148,7 +146,7 @@ class HuberRegressor(LinearRegressor):
 
         return one_by_one(fit, strengths, settings.tol)
 
-    def _keep(self, solutions: list[Any], unit: float = 1.0) -> None:
+    def _keep(self, solutions: list[Any], unit: float = 1.0, model: Any = None) -> None:
         fit = solutions[0]
         self.scale_, self.outliers_ = fit.scale, np.abs(fit.residuals) > self.epsilon * fit.scale
         super()._keep(solutions, unit)
@@ -310,17 +308,13 @@ def derivative_in_scale(residuals: Array, weight: Array, sigma: float, epsilon: 
 
 def scale_of(residuals: Array, weight: Array, epsilon: float) -> float:
     """Return the σ that minimises P for fixed residuals: the zero of G', 0 if there is none above 0."""
-    size = np.abs(residuals)
-    order = np.argsort(size)
-    size, weight = size[order], weight[order]
-    inner = np.cumsum(weight * size**2)
-    outer = weight.sum() - np.cumsum(weight)  # the weight of those beyond the k-th
-    room = weight.sum() - epsilon**2 * outer
-    with np.errstate(divide="ignore", invalid="ignore"):
-        sigma = np.sqrt(np.where(room > 0.0, inner / room, np.inf))
-    following = np.append(size[1:], np.inf)
-    fits = np.flatnonzero((size <= epsilon * sigma) & (epsilon * sigma < following))
-    return float(sigma[fits[0]]) if fits.size else 0.0
+    is_moved = (residuals != 0.0) & (weight > 0.0)
+    size, total = np.abs(residuals[is_moved]), float(weight.sum())
+    if total >= epsilon**2 * float(weight[is_moved].sum()):  # G' is not negative near 0
+        return 0.0
+    low, high = 0.5 * size.min() / epsilon, 2.0 * math.sqrt(float(weight[is_moved] @ size**2) / total)
+    how = {"xtol": 1e-300, "rtol": 8.0 * UNIT}  # the finest that there is
+    return float(brentq(lambda sigma: derivative_in_scale(residuals, weight, sigma, epsilon), low, high, **how))
 
 
 def primal(residuals: Array, weight: Array, scale: float, epsilon: float) -> float:

@@ -1,22 +1,10 @@
 """Least squares with penalties of single coefficients and bounds, of groups, or of several targets.
 
-===================  =======================================================================================
-Lasso                1/(2n)·‖y − Xw − c‖² + alpha·‖w‖₁
-ElasticNet           1/(2n)·‖y − Xw − c‖² + alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²)
-Ridge                ‖y − Xw − c‖² + alpha·‖w‖²
-NNLS                 ‖y − Xw − c‖² over w ≥ 0
-GroupLasso           1/(2n)·‖y − Xw − c‖² + alpha·Σ_g weight_g·‖w_g‖
-SparseGroupLasso     1/(2n)·‖y − Xw − c‖² + alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)·Σ_g weight_g·‖w_g‖)
-MultiTaskLasso       1/(2n)·‖Y − XW − 1cᵀ‖² + alpha·Σ_j ‖w_j‖,  w_j the coefficients of feature j
-MultiTaskElasticNet  1/(2n)·‖Y − XW − 1cᵀ‖² + alpha·(l1_ratio·Σ_j ‖w_j‖ + (1 − l1_ratio)/2·‖W‖²)
-===================  =======================================================================================
-
 With sample weights s, ‖r‖² is Σ s_k r_k² and n is Σ s_k, as in scikit-learn.  The intercept c has no penalty.  Several
 targets are fitted one after the other where no penalty couples them; they share the matrix.
 
-``standardize`` must be False for groups of features.  For other penalties the deviations d_j of the features become
-weights of the penalty, and nothing is copied.  The norm ‖(d_j·w_j)_{j∈g}‖ of a group is no weight times ‖w_g‖ unless
-all d_j of the group are equal, and its prox has no closed form.
+``standardize`` makes the deviations d_j of the features weights of the penalty, and nothing is copied.  Groups have no
+such weights: put ``StandardScaler(with_mean=False)`` before them in a pipeline.
 
 Without L1 penalty and bounds linear algebra finds the minimum, where coordinate descent only comes near.  With means
 weighted by s the intercept is c = ȳ − x̄·w.  With penalties ½·μ_j w_j², α = max μ_j, B = S^½(X − 1x̄ᵀ)(α/μ)^½,
@@ -48,7 +36,7 @@ from ascd._core.checks import Array, as_finite_vector
 from ascd._core.threads import blas_threads
 from ascd._core.timing import Stopwatch
 from ascd.estimators._base import TOO_STRONG, LinearRegressor, row_factors
-from ascd.estimators._data import EPS, Training, fit_method, to_numpy
+from ascd.estimators._data import EPS, Training, deviations, fit_method, to_numpy
 from ascd.estimators._parameters import NON_NEGATIVE, UNIT_INTERVAL, Parameter, documented, estimator
 from ascd.estimators._solving import (
     Settings,
@@ -82,8 +70,8 @@ class LeastSquares(LinearRegressor):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Fit the model."""
         data = self._read(X, y, sample_weight)
-        (n_samples, n_features), (factor, unit) = data.X.shape, self._units(data.total)
-        targets, scale = data.y.reshape(n_samples, -1), self._scale(data) if self.standardize else None
+        (n_samples, n_features), (factor, unit) = data.X.shape, self._units(data)
+        targets, scale = data.y.reshape(n_samples, -1), deviations(data.X, data.weight) if self.standardize else None
         problems: list[Any] = []
         for target, alpha in zip(targets.T, self._alphas(targets.shape[1]), strict=True):
             penalty = self._penalty(alpha * factor, self.l1_ratio, n_features, scale)
@@ -92,9 +80,15 @@ class LeastSquares(LinearRegressor):
             else:
                 problems.append(self._state(data._replace(y=target), penalty))
         solutions = self._solve(data, problems)
-        self._keep(solutions, unit)
-        if data.y.ndim == 2:
-            self._keep_targets(solutions, unit)
+        if data.y.ndim == 1:
+            self._keep(solutions, unit)
+            return self
+        coefs, intercepts = np.stack([one.x for one in solutions]), np.array([one.intercept for one in solutions])
+        is_flat = self._flat_single_target and len(solutions) == 1
+        self._keep(solutions, unit, (coefs[0] if is_flat else coefs, intercepts if self.fit_intercept else 0.0))
+        if len(solutions) > 1:
+            self.n_iter_ = [max(int(self.max_iter != 0), one.n_iter) for one in solutions]
+            self.dual_gap_ = unit * np.array([one.gap for one in solutions])
         return self
 
     def _solve(self, data: Training, problems: list[Any]) -> list[Any]:
@@ -105,16 +99,6 @@ class LeastSquares(LinearRegressor):
 
     def _alphas(self, n_targets: int) -> list[float]:
         return [self.alpha] * n_targets
-
-    def _keep_targets(self, solutions: list[Any], unit: float) -> None:
-        """Set the fitted attributes of several targets."""
-        coef = np.stack([one.x for one in solutions])
-        self.coef_ = coef[0] if self._flat_single_target and len(coef) == 1 else coef
-        if self.fit_intercept:
-            self.intercept_ = np.array([one.intercept for one in solutions])
-        if len(solutions) > 1:
-            self.n_iter_ = [max(int(self.max_iter != 0), one.n_iter) for one in solutions]
-            self.dual_gap_ = unit * np.array([one.gap for one in solutions])
 
 
 @documented
@@ -254,6 +238,7 @@ class Ridge(LeastSquares):
     bounds: Any = None
     standardize: bool = False
 
+    _unit = 2.0
     _fitted: ClassVar[dict[str, str]] = {"solver_": "the solver that was used"}
     _own: ClassVar[dict[str, Parameter]] = {
         "alpha": Parameter(
@@ -265,9 +250,6 @@ class Ridge(LeastSquares):
     def solver_(self) -> Any:
         """The solver that was used."""
         return self.solver
-
-    def _units(self, total: float) -> tuple[float, float]:
-        return 1.0, 2.0
 
     def _alphas(self, n_targets: int) -> list[float]:
         alphas = as_finite_vector(np.atleast_1d(self.alpha), "alpha")
@@ -301,10 +283,8 @@ class NNLS(LeastSquares):
     solver: Any = "auto"
 
     positive = True
+    _unit = 2.0
     _flat_single_target: ClassVar[bool] = False
-
-    def _units(self, total: float) -> tuple[float, float]:
-        return 0.0, 2.0
 
 
 class PenalisedRegressor(LinearRegressor):
@@ -342,25 +322,10 @@ class SparseGroupLasso(PenalisedRegressor):
     weights: Any = None
     positive: bool = False
     warm_start: bool = False
-    standardize: bool = False
 
     _own: ClassVar[dict[str, Parameter]] = {
-        "l1_ratio": Parameter([UNIT_INTERVAL], "float in [0, 1]", "1 is the Lasso, 0 the group Lasso."),
-        "standardize": Parameter(
-            ["boolean"], "bool",
-            "Must be False: the deviations of features are no weights of a group's norm.  Put "
-            "``StandardScaler(with_mean=False)`` before the estimator in a pipeline.",
-        ),
-    }  # fmt: skip
-
-    def _scale(self, data: Training) -> Array | None:
-        if not self.standardize:
-            return None
-        name = type(self).__name__
-        raise ValueError(
-            f"standardize must be False for {name}; got True: the deviations of features in a group are no weights of "
-            f"its norm. make_pipeline(StandardScaler(with_mean=False), {name}(...)) scales a copy of the features"
-        )
+        "l1_ratio": Parameter([UNIT_INTERVAL], "float in [0, 1]", "1 is the Lasso, 0 the group Lasso.")
+    }
 
     def _penalty(self, strength: float, ratio: float, n_features: int, scale: Array | None) -> Any:
         if not math.isfinite(strength):
@@ -434,9 +399,10 @@ class MultiTaskElasticNet(PenalisedRegressor):
         kinks, curvatures = ratio * strength * factors * length, (1.0 - ratio) * strength * length**2
         return BlockNorm(kinks, np.zeros(n_features), curvatures, False)
 
-    def _keep(self, solutions: list[Any], unit: float = 1.0) -> None:
-        super()._keep(solutions, unit)
-        self.eps_ = self.certificate_.tolerance
+    @property
+    def eps_(self) -> float:
+        """The tolerance."""
+        return self.certificate_.tolerance
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

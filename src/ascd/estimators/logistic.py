@@ -1,15 +1,8 @@
 """Logistic regression with L1, L2, both or no penalty, and Poisson regression: counts with a logarithmic link.
 
-With labels y_k = ±1 it minimises  Σ s_k·log(1 + exp(−y_k·(x_k·w + c))) + r(w)/C,  where
-r(w) = l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖².  The intercept c has no penalty.  Three and more classes are fitted all at
-once, with a row of coefficients w_t each:
-
-    Σ_k s_k·(log Σ_t exp(x_k·w_t + c_t) − x_k·w_y − c_y) + (l1_ratio·‖W‖₁ + (1 − l1_ratio)/2·‖W‖²)/C,
-
-a problem of blocks, a feature with its coefficients of all classes each; ``grouped`` replaces ‖W‖₁ by Σ_j ‖w_j‖.
-
-Half the mean deviance of counts y at linear predictors z is the mean of exp(z) − y·z + y·log(y) − y, with 0·log(0) = 0.
-It is least, of all constants, at z = log(mean y).
+Three and more classes are one problem of blocks, a feature with its coefficients of all classes each; ``grouped``
+replaces ‖W‖₁ by Σ_j ‖w_j‖.  Half the mean deviance of counts y at linear predictors z is the mean of
+exp(z) − y·z + y·log(y) − y, with 0·log(0) = 0.  It is least, of all constants, at z = log(mean y).
 """
 
 from __future__ import annotations
@@ -25,7 +18,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
 from ascd._core.checks import Array, as_vector
-from ascd.estimators._base import TOO_STRONG, LinearClassifier, LinearRegressor, as_threads, class_factors, row_factors
+from ascd.estimators._base import TOO_STRONG, LinearClassifier, LinearRegressor, class_factors, row_factors
 from ascd.estimators._data import (
     Training,
     applied,
@@ -36,7 +29,6 @@ from ascd.estimators._data import (
     to_numpy,
 )
 from ascd.estimators._parameters import FROM_ZERO, UNIT_INTERVAL, Parameter, documented, estimator
-from ascd.estimators._solving import state_problem
 from ascd.estimators.paths import as_ratio, model_path
 from ascd.problem.block_penalties import BlockNorm
 
@@ -78,6 +70,7 @@ class LogisticRegression(LinearClassifier):
     grouped: bool = False
     standardize: bool = False
 
+    _unit = 1.0
     _own: ClassVar[dict[str, Parameter]] = {
         "max_iter": FROM_ZERO,
         "penalty": Parameter(
@@ -100,19 +93,16 @@ class LogisticRegression(LinearClassifier):
         self._fit_one(self._read(X, y, sample_weight, offset), strength, as_ratio(self.penalty, self.l1_ratio))
         return self
 
-    def _units(self, total: float) -> tuple[float, float]:
-        return 1.0, 1.0
-
     def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:
         data = super()._read(X, y, sample_weight, offset)
         if offset is not None and len(self.classes_) > 2:
             raise ValueError(f"offset must be None unless there are two classes; there are {len(self.classes_)}")
         return data
 
-    def _state(self, data: Training, penalty: Any) -> Any:
+    def _state(self, data: Training, penalty: Any, loss: Any = None) -> Any:
         if len(self.classes_) > 2:
-            return state_problem(data, data.y, "softmax", penalty)
-        return state_problem(data, np.where(data.y == 1, 1.0, -1.0), "logistic", penalty, as_threads(self.n_jobs))
+            return super()._state(data, penalty, "softmax")
+        return super()._state(data._replace(y=np.where(data.y == 1, 1.0, -1.0)), penalty, "logistic")
 
     def _penalty(self, strength: float, ratio: float, n_features: int, scale: Array | None) -> Any:
         if len(self.classes_) == 2:
@@ -131,10 +121,10 @@ class LogisticRegression(LinearClassifier):
         group, l1 = (kinks, zero) if self.grouped else (zero, kinks)
         return BlockNorm(group, l1, (1.0 - ratio) * factors * length**2, False)
 
-    def _keep(self, solutions: list[Any], unit: float = 1.0) -> None:
+    def _keep(self, solutions: list[Any], unit: float = 1.0, model: Any = None) -> None:
         one = solutions[0]
-        self.n_iter_ = np.array([max(int(self.max_iter != 0), one.n_iter)], dtype=np.int32)
-        self._keep_model(np.atleast_2d(one.x.T).copy(), np.atleast_1d(one.intercept), solutions, unit)
+        super()._keep(solutions, unit, (np.atleast_2d(one.x.T).copy(), np.atleast_1d(one.intercept)))
+        self.n_iter_ = np.array([self.n_iter_], dtype=np.int32)
 
     def decision_function(self, X: Any, *, offset: Any = None) -> Array:
         """Return the log-odds X·coef + intercept + offset of the second class; of more than two, one column a class.
@@ -202,7 +192,7 @@ def logistic_path(
     if pos_class is not None and pos_class not in classes:
         raise ValueError(f"pos_class must be one of the classes {classes.tolist()}; got {pos_class!r}")
     if isinstance(class_weight, dict):  # its labels are those of all classes
-        sample_weight = as_sample_weight(to_numpy(sample_weight), len(y))
+        sample_weight = as_sample_weight(sample_weight, len(y))
         factors, class_weight = class_factors(class_weight, classes, codes, None), None
         sample_weight = factors if sample_weight is None else factors * sample_weight
     how: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "n_jobs": n_jobs, "solver": solver, "dual": dual}
@@ -251,13 +241,6 @@ class PoissonRegressor(LinearRegressor):
     standardize: bool = False
 
     _loss = "poisson"
-    _own: ClassVar[dict[str, Parameter]] = {
-        "solver": Parameter(
-            [str, dict],
-            "str",
-            'Only "auto": rules of ``ascd.minimize`` need a bounded curvature, which the loss lacks.',
-        )
-    }
 
     @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Self:
@@ -285,7 +268,7 @@ class PoissonRegressor(LinearRegressor):
         z = np.asarray(to_numpy(self._linear_predictor(X, offset)), dtype=np.float64)
         counts = as_counts(column_or_1d(check_array(to_numpy(y), ensure_2d=False, dtype=np.float64)))
         check_consistent_length(z, counts)
-        weight = as_sample_weight(to_numpy(sample_weight), z.size)
+        weight = as_sample_weight(sample_weight, z.size)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             mean = np.average(counts, weights=weight)
             least = np.average(xlogy(counts, counts) - xlogy(counts, mean) - (counts - mean), weights=weight)

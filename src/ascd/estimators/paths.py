@@ -16,10 +16,9 @@ import numpy as np
 
 from ascd._core.checks import Array, as_count, as_finite_vector, as_number, as_vector
 from ascd.estimators._base import ADVICE, warn_of_convergence
-from ascd.estimators._data import errors_about_x, to_numpy
+from ascd.estimators._data import errors_about_x
 from ascd.estimators._parameters import documented
 from ascd.estimators._solving import Followed, curvatures_of, largest_factor
-from ascd.matrix.open import brought_if_small
 
 #: What scikit-learn calls zero among strengths of penalties.
 ZERO_STRENGTH = float(np.finfo(np.float64).resolution)
@@ -62,20 +61,15 @@ def model_path(
     model._validate_params()
     ratio = as_ratio(getattr(model, "penalty", None), getattr(model, "l1_ratio", 0.0))
     with errors_about_x(X):
-        data = model._read(to_numpy(brought_if_small(X), True), to_numpy(y), to_numpy(sample_weight), offset)
-        problem, settings, (factor, unit) = (
-            model._problems(data, [ratio])[0],
-            model._settings(),
-            model._units(data.total),
-        )
+        data = model._read(X, y, sample_weight, offset)
+        problem, settings = model._problems(data, [ratio])[0], model._settings()
         if hasattr(model, "C"):
             values = as_Cs(Cs)
         else:
             how = {"intercept": model.fit_intercept, "n_jobs": settings.n_jobs}
-            values = alpha_grid(problem, alphas, eps, factor, **how)
+            values = alpha_grid(problem, alphas, eps, model._units(data)[0], **how)
         x0 = None if coef_init is None else as_finite_vector(coef_init, "coef_init", data.X.shape[1])
         found = model._follow(data, problem, strengths(values) if hasattr(model, "C") else values, settings, x0)
-    found = found.in_units(unit)
     warn_of_shortfalls(type(model).__name__, [found])
     return ModelPath(values, found.coefs, found.intercepts, found.gaps, np.maximum(1, found.n_iters))
 

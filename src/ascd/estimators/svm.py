@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ascd._core.checks import Array, as_parameter
+from ascd._core.checks import Array
 from ascd._core.threads import quiet
 from ascd._core.timing import Stopwatch
-from ascd.estimators._base import LinearClassifier, as_bounds, certificate_of, elastic_net
+from ascd.estimators._base import LinearClassifier, certificate_of
 from ascd.estimators._data import Data, Training, fit_method
 from ascd.estimators._parameters import FROM_ZERO, POSITIVE, Parameter, estimator
 from ascd.estimators._solving import (
@@ -34,8 +34,8 @@ from ascd.estimators._solving import (
     one_by_one,
     solve_in_turn,
     solve_problem,
-    state_problem,
 )
+from ascd.problem.penalties import BoundedL1L2
 from ascd.problem.problem import Problem
 from ascd.problem.tuning import SMALLEST_SQUARE
 from ascd.results import Solution, Status
@@ -73,6 +73,7 @@ class LinearSVC(LinearClassifier):
     bounds: Any = None
     solver: Any = "auto"
 
+    _unit = 1.0
     _keeps_float32: ClassVar[bool] = False
     _checks: ClassVar[dict[str, Any]] = {"order": None, "dtype": np.float64, "accept_sparse": ["csr", "csc"]}
     _fitted: ClassVar[dict[str, str]] = {
@@ -120,23 +121,20 @@ class LinearSVC(LinearClassifier):
         self._keep(self._solve(data, [self._problems(data)[0]._replace(C=self.C)]))
         return self
 
-    def _units(self, total: float) -> tuple[float, float]:
-        return 1.0, 1.0
-
     def _problems(self, data: Training, ratios: Sequence[float] = (1.0,), strength: float = 1.0) -> list[Any]:
         """Return the problems of all classes, for C = 1/strength."""
-        X = data.X
-        is_dual = self._is_dual(X.shape[0] < X.shape[1] and X.is_local)
-        restrictions = self._restrictions(X.shape[1])
+        X, share = data.X, 1.0 if self.penalty == "l1" else 0.0
+        penalty = self._penalty(1.0, share, X.shape[1], None)
+        is_dual = self._is_dual(X.shape[0] < X.shape[1] and X.is_local, np.atleast_1d(penalty.weights))
         X = X.laid_out(by_samples=is_dual)
         if self.fit_intercept:
-            X = X.with_constant(self.intercept_scaling)
+            X, penalty = X.with_constant(self.intercept_scaling), with_constant(penalty, X.shape[1])
         # the class that each problem sets against the rest: the second of two, or each of more
         positives = range(1 if len(self.classes_) == 2 else 0, len(self.classes_))
         targets, factors = [np.where(data.y == k, 1.0, -1.0) for k in positives], [data.factors] * len(positives)
         if data.factors is not None and len(positives) > 1:  # as in liblinear, the rest has 1
             factors = [np.where(data.y == k, data.factors, 1.0) for k in positives]
-        return [Machines(X, targets, factors, data.weight, *restrictions, is_dual, 1.0 / strength)]
+        return [Machines(X, targets, factors, data.weight, penalty, is_dual, 1.0 / strength)]
 
     def _reweighed(self, data: Training, problem: Machines, ratio: float) -> Machines:
         return problem._replace(sample_weight=data.weight)
@@ -150,9 +148,8 @@ class LinearSVC(LinearClassifier):
         self._check_range(machines)
         return (self._solve_dual if machines.is_dual else self._solve_primal)(machines, settings)
 
-    def _keep(self, solutions: list[Solution], unit: float = 1.0) -> None:
-        self.n_iter_: Any = max(int(self.max_iter != 0), *(one.n_iter for one in solutions))
-        self._keep_model(*self._as_model(solutions), solutions, unit)
+    def _keep(self, solutions: list[Solution], unit: float = 1.0, model: Any = None) -> None:
+        super()._keep(solutions, unit, self._as_model(solutions))
 
     def _follow(
         self, data: Training, problem: Machines, strengths: Array, settings: Settings, x0: Array | None = None
@@ -184,9 +181,8 @@ class LinearSVC(LinearClassifier):
         if self.fit_intercept and not least <= size * size * n_samples < largest:
             raise ValueError(f"intercept_scaling must have a square within float64's range; got {size!r}")
 
-    def _is_dual(self, is_wide: bool) -> bool:
+    def _is_dual(self, is_wide: bool, weights: Array) -> bool:
         """Return True for the dual: L1 and coefficients without a penalty have none; the hinge has nothing else."""
-        weights = np.ones(1) if self.penalty_weights is None else np.atleast_1d(self.penalty_weights)
         unpenalised = np.flatnonzero(weights == 0.0)
         if self.loss == "hinge":
             if self.penalty == "l1":
@@ -207,30 +203,11 @@ class LinearSVC(LinearClassifier):
             raise ValueError(f"The combination of {what} and loss='squared_hinge' is not supported when dual=True")
         return has_dual and (is_wide if self.dual == "auto" else bool(self.dual))
 
-    def _restrictions(self, n_features: int) -> tuple[Any, Any]:
-        """Return penalty weights and bounds with an entry for the constant feature; None where there are none."""
-        free = int(self.fit_intercept)
-        weights, bounds = self.penalty_weights, self.bounds
-        if weights is not None:
-            weights = np.broadcast_to(as_parameter(weights, "penalty_weights", n_features, low=0.0), n_features)
-            weights = np.append(weights, np.ones(free))
-        if bounds is not None:
-            sides = [np.broadcast_to(side, n_features) for side in as_bounds(bounds, n_features)]
-            bounds = tuple(np.append(side, [end] * free) for side, end in zip(sides, (-np.inf, np.inf), strict=True))
-        return weights, bounds
-
     def _solve_primal(self, machines: Machines, settings: Settings) -> list[Solution]:
-        X, C, share = machines.X, machines.C, 1.0 if self.penalty == "l1" else 0.0
-        how = {"weights": machines.penalty_weights, "bounds": machines.bounds}
-        penalty = elastic_net(share, 1.0 - share, X.shape[1], **how)
+        X, C = machines.X, machines.C
         strengths = [np.full(X.shape[0], C) if one is None else C * one for one in machines.weights]
-        first = state_problem(
-            Training(X, machines.targets[0], strengths[0]),
-            machines.targets[0],
-            "squared_hinge",
-            penalty,
-            settings.n_jobs,
-        )
+        data = Training(X, machines.targets[0], strengths[0])
+        first = self._state(data, machines.penalty, "squared_hinge")
         problems = [first]
         for target, strength in zip(machines.targets[1:], strengths[1:], strict=True):
             other = {} if self.class_weight is None else {"sample_weight": strength}
@@ -238,23 +215,24 @@ class LinearSVC(LinearClassifier):
         return solve_in_turn((partial(solve_problem, one, intercept=False) for one in problems), settings)
 
     def _solve_dual(self, machines: Machines, settings: Settings) -> list[Solution]:
-        X, C, weights, bounds = machines.X, machines.C, machines.penalty_weights, machines.bounds
+        X, C, penalty = machines.X, machines.C, machines.penalty
+        weights, has_bounds = penalty.weights, isinstance(penalty, BoundedL1L2)
         pairs = list(zip(machines.targets, machines.weights, strict=True))
         boxes = [signed_box(target, C, self.loss, weight) for target, weight in pairs]
         loss: Any = "squared"
-        numbers, scale = np.zeros(X.shape[1]), None if weights is None else 1.0 / weights
-        if bounds is not None:
-            sides = bounds if weights is None else [weights * side for side in bounds]
+        numbers, scale = np.zeros(X.shape[1]), 1.0 / weights if np.ndim(weights) else None
+        if has_bounds:
+            sides = [np.broadcast_to(weights * side, X.shape[1]) for side in (penalty.lower, penalty.upper)]
             loss, numbers = Clipped(*sides), np.arange(X.shape[1], dtype=np.float64)
-        problem = state_problem(Training(Data(X.matrix.T), numbers, scale), numbers, loss, boxes[0], settings.n_jobs)
+        problem = self._state(Training(Data(X.matrix.T), numbers, scale), boxes[0], loss)
         problems = [problem, *(problem.replace(penalty=box) for box in boxes[1:])]
         totals = [C * (X.shape[0] if weight is None else float(weight.sum())) for _, weight in pairs]
         solvers = (partial(solve_dual, *pair) for pair in zip(problems, totals, strict=True))
         solutions = solve_in_turn(solvers, settings)
-        if bounds is None or weights is None:
+        if not has_bounds or scale is None:
             return solutions
         # ω·(bound)/ω may be beyond the bound by its last digit, which the certificate counts as it does all of w
-        return [replace(solution, x=np.clip(solution.x, *bounds)) for solution in solutions]
+        return [replace(solution, x=np.clip(solution.x, penalty.lower, penalty.upper)) for solution in solutions]
 
     def _as_model(self, solutions: list[Solution]) -> tuple[Array, Any]:
         """Return coefficients, one row a problem, and intercepts in the user's units."""
@@ -274,8 +252,7 @@ class Machines(NamedTuple):
     targets: list[Array]
     factors: list[Any]
     sample_weight: Array | None
-    penalty_weights: Any
-    bounds: Any
+    penalty: Any
     is_dual: bool
     C: float
 
@@ -284,6 +261,16 @@ class Machines(NamedTuple):
         """The weights of the samples in each problem, None where all are 1."""
         weight = self.sample_weight
         return [weight if one is None else one if weight is None else one * weight for one in self.factors]
+
+
+def with_constant(penalty: Any, n_features: int) -> Any:
+    """Return the penalty with a last coordinate of weight 1 that has no bounds."""
+    longer = {}
+    for name, free in (("weights", 1.0), ("lower", -np.inf), ("upper", np.inf)):
+        known = getattr(penalty, name, free)
+        if np.ndim(known) or known != free:
+            longer[name] = np.append(np.broadcast_to(known, n_features), free)
+    return penalty._replace(**longer)
 
 
 def solve_dual(problem: Problem, zero_objective: float, settings: Settings) -> Solution:
