@@ -58,8 +58,8 @@ def test_the_gap_asked_for_is_reached(C, turn):
 def test_every_method_reaches_the_goal(way, loss, monkeypatch):
     """With the others disabled, and one as soon as possible."""
     problem, called = dual(1.0, loss), set()
-    numbers = {"SWEEPS_A_ROUND": 2, "ROUND_LENGTH": 0.0, "INTERIOR_LATEST": 0.0, "INTERIOR_WAIT": 0.0}
-    for name, value in {**numbers, "FREE_SHARE": math.inf if way == "_minimise_over" else 0.0}.items():
+    numbers = {"SWEEPS_A_ROUND": 2, "ROUND_LENGTH": 0.0, "INTERIOR_WAIT": 0.0}
+    for name, value in {**numbers, "MODEL_STEPS": -math.inf if way == "_minimise_over" else math.inf}.items():
         monkeypatch.setattr(tuning, name, value)
     for name in ("_interior", "_minimise_over"):
         method = getattr(BoxDescent, name)
@@ -72,9 +72,10 @@ def test_every_method_reaches_the_goal(way, loss, monkeypatch):
     assert called == ({way} if way != "sweeps" else set())
 
 
-def test_the_gap_is_that_of_the_point_or_unknown(compiled):
+def test_the_gap_is_that_of_the_point_or_unknown(compiled, monkeypatch):
     """Also where it was last computed some rounds ago: gaps rise and fall."""
     known = []
+    monkeypatch.setattr(tuning, "INTERIOR_WAIT", 0.3)
     for most in range(1, 12):
         problem = dual(100.0)
         outcome = minimised(problem, 1e-9, most)

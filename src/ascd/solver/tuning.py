@@ -98,13 +98,11 @@ FEW_IN_BOX, UNDER_GOAL = 50, 0.98
 #: Sweeps in a round, after which what was spent is looked at, and nanoseconds that it lasts at least: the calls around
 #: it take some 60,000; rounds without a smaller gap, after which rounding errors are all that is left.
 SWEEPS_A_ROUND, ROUND_LENGTH, MOST_IDLE_ROUNDS = 10, 2e5, 500
-#: What is spent on free-set models, as a share of what sweeps have cost: 0.25 to 0.3 read rcv1_sample least.
-FREE_SHARE = 0.3
-#: Costs in nanoseconds: a product of two numbers in a sweep or in outer products of columns, one in a Cholesky factor,
-#: and the calls of a Newton step.
-BOX_PRODUCT, BOX_CUBE, BOX_CALLS = 0.5, 0.1, 1e5
-#: Before an interior point method, sweeps cost at least this share of it, and at most so many times as much.
-INTERIOR_WAIT, INTERIOR_LATEST = 0.2, 2.0
+#: Coordinates of a free-set model, and its cost in nanoseconds for each pair of them beside their products.
+MOST_FREE, MODEL_STEPS = 200, 150.0
+#: Costs in nanoseconds: a product of two numbers in outer products of columns, one in a Cholesky factor, and the calls
+#: of a Newton step; sweeps go before an interior point method until they have cost this share of it.
+BOX_PRODUCT, BOX_CUBE, BOX_CALLS, INTERIOR_WAIT = 0.5, 0.1, 1e5, 0.1
 
 # ---- line search
 
