@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -71,10 +71,10 @@ def test_estimators_give_the_answer_of_the_array(name, form):
 
 
 def test_paths_of_functions():
-    for function, y in [(ascd.lasso_path, SIGNAL), (ascd.logistic_path, TARGETS["class"])]:
-        how = {"Cs": 3} if function is ascd.logistic_path else {"alphas": 4}
-        how["tol"] = 1e-9  # two ways to the answer agree as far as both are proved
-        found, expected = function(FORMS["columns"](X), y, **how)[:2], function(X, y, **how)[:2]
+    classes = partial(ascd.model_path, ascd.LogisticRegression(tol=1e-9), Cs=3)
+    for path, y in [(partial(ascd.lasso_path, alphas=4, tol=1e-9), SIGNAL), (classes, TARGETS["class"])]:
+        # two ways to the answer agree as far as both are proved
+        found, expected = path(X=FORMS["columns"](X), y=y)[:2], path(X=X, y=y)[:2]
         for mine, theirs in zip(found, expected, strict=True):
             np.testing.assert_allclose(mine, theirs, atol=2e-3)
 

@@ -46,20 +46,16 @@ def test_paths_are_scikit_learns(positive, form):
     np.testing.assert_allclose(mine[0], theirs[0], rtol=1e-8)
 
 
-def test_logistic_path_follows_single_fits():
-    coefs, Cs, n_iter = ascd.logistic_path(X, LABELS, Cs=[1.0, 0.1], l1_ratio=1.0, tol=1e-10)
-    np.testing.assert_array_equal(Cs, [0.1, 1.0])
-    for row, C in zip(coefs, Cs, strict=True):
-        alone = ours.LogisticRegression(C=C, l1_ratio=1.0, tol=1e-10).fit(X, LABELS)
-        np.testing.assert_allclose(row, np.append(alone.coef_, alone.intercept_), atol=1e-4)
-    assert n_iter.shape == (2,)
-    bare = ascd.logistic_path(X, LABELS, Cs=3, fit_intercept=False)[0]
-    assert bare.shape == (3, X.shape[1])
-
-
 PATHS = {
     "groups": (ours.GroupLasso(groups=2, tol=1e-10), Y, "alpha", [0.5, 0.05]),
     "several targets": (ours.MultiTaskLasso(tol=1e-10), np.c_[Y, -Y], "alpha", [0.5, 0.05]),
+    "classes": (ours.LogisticRegression(l1_ratio=1.0, tol=1e-10), LABELS, "C", [0.1, 1.0]),
+    "weighted classes": (
+        ours.LogisticRegression(penalty="l1", class_weight={0: 3.0, 1: 0.5}, tol=1e-10),
+        LABELS,
+        "C",
+        [1.0],
+    ),
     "counts": (ours.PoissonRegressor(l1_ratio=0.5, tol=1e-10), DATA.counts, "alpha", [1.0, 0.1]),
     "several classes": (ours.LogisticRegression(tol=1e-10), np.digitize(Y, [0.0, 1.0]), "C", [0.1, 1.0]),
     "support vectors": (ours.LinearSVC(loss="hinge", tol=1e-10), LABELS, "C", [0.1, 1.0]),
@@ -71,7 +67,7 @@ PATHS = {
 def test_every_estimator_has_a_path(model, y, name, values):
     found = ascd.model_path(model, X, y, **{f"{name}s": values}, sample_weight=WEIGHT)
     np.testing.assert_array_equal(found.strengths, values)
-    assert found.gaps.shape == found.n_iters.shape == (2,)
+    assert found.gaps.shape == found.n_iters.shape == np.shape(values)
     for k, value in enumerate(values):
         alone = clone(model).set_params(**{name: value}).fit(X, y, sample_weight=WEIGHT)
         np.testing.assert_allclose(np.ravel(found.coefs[..., k].T), np.ravel(alone.coef_), atol=1e-4)
@@ -82,9 +78,7 @@ PATH_ERRORS = [
     (lambda: ascd.enet_path(X, Y, l1_ratio=0.0), "Automatic alpha grid generation is not supported for l1_ratio=0"),
     (lambda: ascd.lasso_path(X, Y, alphas=[-1.0]), "alphas must be finite and at least 0"),
     (lambda: ascd.lasso_path(X, Y[:5]), "inconsistent numbers of samples"),
-    (lambda: ascd.logistic_path(X, LABELS, Cs=[0.0]), "Cs must be positive"),
-    (lambda: ascd.logistic_path(X, np.arange(60) % 3), "pos_class must be given unless there are two classes"),
-    (lambda: ascd.logistic_path(X, LABELS, pos_class=7), r"pos_class must be one of the classes \[0, 1\]; got 7"),
+    (lambda: ascd.model_path(ours.LogisticRegression(), X, LABELS, Cs=[0.0]), "Cs must be positive"),
 ]
 
 
@@ -99,19 +93,9 @@ def test_a_path_may_start_anywhere():
     again = ascd.lasso_path(X, Y, alphas=alphas[-1:], coef_init=coefs[:, -1], return_n_iter=True)
     np.testing.assert_allclose(again[1][:, 0], coefs[:, -1], atol=1e-3)
     assert again[3] == [1]
-    rows, _, n_iter = ascd.logistic_path(X, LABELS, Cs=[1.0])
-    for coef in (rows[0], rows[0, :-1]):
-        assert ascd.logistic_path(X, LABELS, Cs=[1.0], coef=coef)[2][0] < n_iter[0]
-
-
-def test_logistic_path_weighs_classes_and_takes_penalties_by_name():
-    weights = {0: 3.0, 1: 0.5}
-    coefs = ascd.logistic_path(X, LABELS, Cs=[1.0], class_weight=weights, sample_weight=WEIGHT, penalty="l1")[0]
-    model = ours.LogisticRegression(C=1.0, l1_ratio=1.0, class_weight=weights).fit(X, LABELS, sample_weight=WEIGHT)
-    np.testing.assert_allclose(coefs[0], np.append(model.coef_, model.intercept_), atol=1e-2)
-    default = ascd.logistic_path(X, LABELS, Cs=[1.0], tol=1e-10)[0]
-    ridge = ours.LogisticRegression(tol=1e-10).fit(X, LABELS)
-    np.testing.assert_allclose(default[0, :-1], ridge.coef_[0], atol=1e-4)
+    first = ascd.model_path(ours.LogisticRegression(), X, LABELS, Cs=[1.0])
+    started = ascd.model_path(ours.LogisticRegression(), X, LABELS, Cs=[1.0], coef_init=first.coefs[:, 0])
+    assert started.n_iters[0] < first.n_iters[0]
 
 
 @pytest.mark.usefixtures("compiled")
@@ -122,4 +106,4 @@ def test_fits_that_miss_the_tolerance_are_told():
         ascd.lasso_path(wide, wide[:, :20] @ np.ones(20), alphas=3, **limits)
     assert caught[0].filename == __file__
     with pytest.warns(ConvergenceWarning, match=r"LogisticRegression: \d of 2 fits stopped early"):
-        ascd.logistic_path(wide, LABELS, Cs=[1.0, 10.0], **limits)
+        ascd.model_path(ours.LogisticRegression(**limits), wide, LABELS, Cs=[1.0, 10.0])

@@ -27,21 +27,17 @@ WRONG = {
     "l1_ratio": (lambda: ascd.ElasticNetCV(l1_ratio=[NAN]).fit(X, Y), "l1_ratio must be finite"),
     "l1_ratios": (lambda: ascd.LogisticRegressionCV(l1_ratios=[NAN]).fit(X, LABELS), "l1_ratios must be finite"),
     "Cs, nan": (lambda: ascd.LogisticRegressionCV(Cs=[NAN, 1.0]).fit(X, LABELS), "Cs must be positive"),
-    "Cs, tiny": (lambda: ascd.logistic_path(X, LABELS, Cs=[1e-310]), "Cs must be positive, with 1/C finite"),
+    "Cs, tiny": (lambda: ascd.LogisticRegressionCV(Cs=[1e-310]).fit(X, LABELS), "Cs must be positive, with 1/C finite"),
     "penalty": (
-        lambda: ascd.logistic_path(X, LABELS, penalty="l7"),
+        lambda: ascd.LogisticRegression(penalty="l7").fit(X, LABELS),
         "The 'penalty' parameter of LogisticRegression must be",
     ),
-    "no penalty": (
-        lambda: ascd.logistic_path(X, LABELS, penalty=None),
-        "penalty must be 'l1', 'l2' or 'elasticnet'; got None",
-    ),
     "class_weight": (
-        lambda: ascd.logistic_path(X, LABELS, class_weight="x"),
+        lambda: ascd.LogisticRegression(class_weight="x").fit(X, LABELS),
         "The 'class_weight' parameter of LogisticRegression must be",
     ),
     "intercept": (
-        lambda: ascd.logistic_path(X, LABELS, fit_intercept="no"),
+        lambda: ascd.model_path(ascd.LogisticRegression(fit_intercept="no"), X, LABELS),
         "The 'fit_intercept' parameter of LogisticRegression must be",
     ),
     "positive": (lambda: ascd.lasso_path(X, Y, positive="no"), "The 'positive' parameter of Lasso must be"),

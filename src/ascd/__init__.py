@@ -54,7 +54,7 @@ __all__ = [
     "Ridge", "RidgeCV", "Simulated", "Sketch", "Snapshot", "Solution", "SparseGroup", "SparseGroupLasso",
     "SparseGroupLassoCV", "Squared", "SquaredHinge", "Status", "Steepest", "Stochastic", "Table", "Trace",
     "Uniform", "UpperASCD", "WorkingSetSweeps", "Zero", "at", "enet_path", "estimators", "helper", "lasso_path",
-    "load", "logistic_path", "minimize", "model_path", "open_data", "path", "solve",
+    "load", "minimize", "model_path", "open_data", "path", "solve",
 ]  # fmt: skip
 
 #: Where names come from; a file is imported when one of its names is first asked for.
@@ -72,7 +72,7 @@ _FILES = {
     "ascd.estimators": "Certificate ElasticNet ElasticNetCV GroupLasso GroupLassoCV HuberRegressor HuberRegressorCV "
     "Lasso LassoCV LinearSVC LinearSVCCV LogisticRegression LogisticRegressionCV MultiTaskElasticNet "
     "MultiTaskElasticNetCV MultiTaskLasso MultiTaskLassoCV NNLS PoissonRegressor PoissonRegressorCV Ridge RidgeCV "
-    "SparseGroupLasso SparseGroupLassoCV enet_path lasso_path logistic_path model_path",
+    "SparseGroupLasso SparseGroupLassoCV enet_path lasso_path model_path",
     "ascd.io.models": "load",
     "ascd.io.opening": "OnDisk open_data",
     "ascd.problem.losses": "Huber Logistic Poisson Squared SquaredHinge",

@@ -42,7 +42,7 @@ from .truth import Long, Truth, make_truth
 ESTIMATORS = {
     "Lasso": 14, "ElasticNet": 14, "Ridge": 12, "NNLS": 9, "LogisticRegression": 11, "PoissonRegressor": 8,
     "HuberRegressor": 5, "LinearSVC": 13, "LassoCV": 1, "ElasticNetCV": 1, "LogisticRegressionCV": 1, "lasso_path": 4,
-    "enet_path": 4, "logistic_path": 3,
+    "enet_path": 4, "model_path": 3,
 }  # fmt: skip
 BLOCK_ESTIMATORS = {
     "MultiTaskLasso": 18, "MultiTaskElasticNet": 18, "GroupLasso": 18, "SparseGroupLasso": 18, "Multinomial": 20,
@@ -50,7 +50,7 @@ BLOCK_ESTIMATORS = {
 }  # fmt: skip
 #: Losses other than the squared one.
 LOSSES = {
-    "LogisticRegression": "logistic", "LogisticRegressionCV": "logistic", "logistic_path": "logistic",
+    "LogisticRegression": "logistic", "LogisticRegressionCV": "logistic", "model_path": "logistic",
     "PoissonRegressor": "poisson", "LinearSVC": "squared_hinge", "Multinomial": "softmax", "MultinomialCV": "softmax",
     "MultiTaskLasso": "squared several", "MultiTaskElasticNet": "squared several",
     "MultiTaskLassoCV": "squared several", "MultiTaskElasticNetCV": "squared several",
@@ -93,13 +93,13 @@ def draw_estimator(rng: Any, few: bool, name: str) -> Case:
 
 
 def _options(rng: Any, name: str, n: int) -> dict[str, Any]:
-    has_intercept = not name.endswith("_path") or name == "logistic_path"
+    has_intercept = not name.endswith("_path") or name == "model_path"
     options: dict[str, Any] = {"fit_intercept": chance(rng, 0.6)} if has_intercept else {}
     if chance(rng, 0.4):
         options["tol"] = pick(rng, (0.0, 1e-15, 1e-10, 1e-8, 1e-3))
     strength = float(10.0 ** rng.uniform(-8.0, 4.0))
     is_cv = name.endswith("CV")
-    if name in ("logistic_path", "LogisticRegressionCV", "MultinomialCV"):
+    if name in ("model_path", "LogisticRegressionCV", "MultinomialCV"):
         options["Cs"] = int(rng.integers(1, 4))
     elif is_cv or name.endswith("_path"):
         options["alphas"] = int(rng.integers(1, 6))
@@ -107,7 +107,7 @@ def _options(rng: Any, name: str, n: int) -> dict[str, Any]:
         options["C"] = 1.0 / strength
     elif name != "NNLS":
         options["alpha"] = strength if chance(rng, 0.8) else pick(rng, (0.0, 1.0, 1e9))
-    if name in ("ElasticNet", "PoissonRegressor", "LogisticRegression", "logistic_path", "Multinomial",
+    if name in ("ElasticNet", "PoissonRegressor", "LogisticRegression", "model_path", "Multinomial",
                 "MultiTaskElasticNet", "SparseGroupLasso"):  # fmt: skip
         options["l1_ratio"] = pick(rng, (0.0, 0.5, 1.0, 0.01))
     if name in ("Lasso", "ElasticNet", "Ridge", "GroupLasso", "SparseGroupLasso") and chance(rng, 0.15):
@@ -261,8 +261,11 @@ def path_function_case(case: Case) -> Iterator[Answer]:
         yield Answer(regularised(case, float(total * alpha)), coefs[:, i], float(gaps[i] * total), slack=ROUNDING)
 
 
-@call("logistic_path")
-def logistic_path_case(case: Case) -> Iterator[Answer]:
-    coefs, Cs, _ = ascd.logistic_path(case.matrix(), case.b, sample_weight=case.weight, **case.options)
-    for C, row in zip(Cs, coefs, strict=True):
-        yield Answer(regularised(case, 1.0 / float(C)), np.array(row), np.inf)
+@call("model_path")
+def model_path_case(case: Case) -> Iterator[Answer]:
+    options = {**case.options}
+    Cs, model = options.pop("Cs"), ascd.LogisticRegression(**options)
+    found = ascd.model_path(model, case.matrix(), case.b, Cs=Cs, sample_weight=case.weight)
+    for k, C in enumerate(found.strengths):
+        row = np.append(found.coefs[:, k], found.intercepts[k]) if model.fit_intercept else found.coefs[:, k].copy()
+        yield Answer(regularised(case, 1.0 / float(C)), row, float(found.gaps[k]), slack=ROUNDING)

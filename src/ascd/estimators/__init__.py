@@ -36,7 +36,7 @@ from ascd.estimators.least_squares import (
     enet_path,
     lasso_path,
 )
-from ascd.estimators.logistic import LogisticRegression, PoissonRegressor, logistic_path
+from ascd.estimators.logistic import LogisticRegression, PoissonRegressor
 from ascd.estimators.paths import model_path
 from ascd.estimators.svm import LinearSVC
 
@@ -45,5 +45,5 @@ __all__ = [
     "HuberRegressorCV", "Lasso", "LassoCV", "LinearSVC", "LinearSVCCV", "LogisticRegression", "LogisticRegressionCV",
     "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV", "PoissonRegressor",
     "PoissonRegressorCV", "Ridge", "RidgeCV", "SparseGroupLasso", "SparseGroupLassoCV", "enet_path", "lasso_path",
-    "logistic_path", "model_path",
+    "model_path",
 ]  # fmt: skip

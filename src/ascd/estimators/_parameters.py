@@ -140,19 +140,10 @@ ARGUMENTS: dict[str, Parameter] = {
     "model": Parameter([], "estimator", "Which; of a classifier ``Cs`` are followed, of a regression ``alphas``."),
     "params": Parameter([], "dict", "For the splitter and the scorer, with scikit-learn's metadata routing."),
     "n_alphas": Parameter([], "int", "Older name for a number as ``alphas``."),
-    "pos_class": Parameter([], "label", "The class fitted against the rest; by default the second of two."),
     "coef_init": Parameter([], "array of shape (n_features,)", "Where the first fit starts."),
-    "coef": Parameter(
-        [], "array of shape (n_features,) or (n_features + 1,)",
-        "Where the first fit starts; an intercept at its end is not used.",
-    ),
-    "penalty": Parameter(
-        [], '{"l1", "l2", "elasticnet"}', 'The older way to choose: "l1" is l1_ratio=1, "l2" is l1_ratio=0.'
-    ),
     "return_n_iter": Parameter([], "bool", "Return iterations as well."),
     "check_input": without_effect(),
     "Xy": without_effect(),
-    "max_squared_sum": without_effect(),
 }  # fmt: skip
 RATIOS = Parameter(
     [UNIT_INTERVAL, "array-like"], "float or list of floats", "Share of the L1 penalty; the best of several."

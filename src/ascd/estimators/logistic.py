@@ -15,10 +15,9 @@ import numpy as np
 from scipy.special import xlogy
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 
 from ascd._core.checks import Array, as_vector
-from ascd.estimators._base import TOO_STRONG, LinearClassifier, LinearRegressor, class_factors, row_factors
+from ascd.estimators._base import TOO_STRONG, LinearClassifier, LinearRegressor, row_factors
 from ascd.estimators._data import (
     Training,
     applied,
@@ -28,8 +27,8 @@ from ascd.estimators._data import (
     probabilities_at,
     to_numpy,
 )
-from ascd.estimators._parameters import FROM_ZERO, UNIT_INTERVAL, Parameter, documented, estimator
-from ascd.estimators.paths import as_ratio, model_path
+from ascd.estimators._parameters import FROM_ZERO, UNIT_INTERVAL, Parameter, estimator
+from ascd.estimators.paths import as_ratio
 from ascd.problem.block_penalties import BlockNorm
 
 if TYPE_CHECKING:
@@ -152,61 +151,6 @@ class LogisticRegression(LinearClassifier):
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return the share of samples whose class is predicted; ``offset`` as in ``decision_function``."""
         return self._accuracy(self.predict(X, offset=offset), y, sample_weight)
-
-
-@documented
-def logistic_path(
-    X: Any, y: Any, *, pos_class: Any = None, Cs: Any = 10, fit_intercept: bool = True, max_iter: int = 1000,
-    tol: float = 1e-6, verbose: Any = 0, solver: Any = "auto", coef: Any = None, class_weight: Any = None,
-    dual: bool = False, penalty: str | None = "deprecated", intercept_scaling: float = 1.0, random_state: Any = None,
-    check_input: bool = True, max_squared_sum: float | None = None, sample_weight: Any = None,
-    l1_ratio: float | None = 0.0, penalty_weights: Any = None, bounds: Any = None, n_jobs: int | None = None,
-    standardize: bool = False, offset: Any = None,
-) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Fit logistic regression for rising C: Σ s_k·log(1 + exp(−y_k·(x_k·w + c))) + r(w)/C.
-
-    Here r(w) = l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²; ``class_weight="balanced"`` gives the two sides the same weight.
-
-    Returns
-    -------
-    coefs : array of shape (n_cs, n_features), with the intercept as one more column where it is fitted
-    Cs : rising array of shape (n_cs,)
-    n_iter : array of shape (n_cs,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ascd import logistic_path
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> coefs, Cs, _ = logistic_path(X, [0, 1, 0, 1], Cs=[0.1, 1.0], l1_ratio=1.0)
-    >>> coefs.shape, bool(coefs[0, 0] == 0.0)
-    ((2, 2), True)
-    """
-    if penalty is None:
-        raise ValueError("penalty must be 'l1', 'l2' or 'elasticnet'; got None: without it there is no path")
-    y = column_or_1d(to_numpy(y))
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
-    if pos_class is None and len(classes) != 2:
-        raise ValueError(f"pos_class must be given unless there are two classes; there are {len(classes)}")
-    if pos_class is not None and pos_class not in classes:
-        raise ValueError(f"pos_class must be one of the classes {classes.tolist()}; got {pos_class!r}")
-    if isinstance(class_weight, dict):  # its labels are those of all classes
-        sample_weight = as_sample_weight(sample_weight, len(y))
-        factors, class_weight = class_factors(class_weight, classes, codes, None), None
-        sample_weight = factors if sample_weight is None else factors * sample_weight
-    how: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "n_jobs": n_jobs, "solver": solver, "dual": dual}
-    how |= {"penalty_weights": penalty_weights, "bounds": bounds, "standardize": standardize}
-    model = LogisticRegression(
-        penalty, l1_ratio=l1_ratio, fit_intercept=fit_intercept, class_weight=class_weight, random_state=random_state,
-        **how,
-    )  # fmt: skip
-    if coef is not None:
-        coef = np.ravel(coef)[: np.shape(X)[1]] if fit_intercept else coef
-    is_positive = y == (classes[1] if pos_class is None else pos_class)
-    found = model_path(model, X, is_positive, Cs=Cs, sample_weight=sample_weight, offset=offset, coef_init=coef)
-    coefs = np.c_[found.coefs.T, found.intercepts] if fit_intercept else found.coefs.T
-    return coefs, found.strengths, found.n_iters
 
 
 @estimator

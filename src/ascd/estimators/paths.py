@@ -1,7 +1,7 @@
 """One path for every estimator: falling strengths of the penalty, each fit started from the one before.
 
 Here are the grids of strengths that paths and cross-validations share, and the warning about fits that missed their
-tolerance.  ``enet_path`` and ``logistic_path``, with scikit-learn's signatures, stand with their estimators.
+tolerance.  ``enet_path`` and ``lasso_path``, with scikit-learn's signatures, stand with their estimators.
 """
 
 from __future__ import annotations
