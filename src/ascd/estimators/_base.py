@@ -37,6 +37,7 @@ from ascd.estimators._data import (
     classes_at,
     deviations,
     errors_about_x,
+    fit_method,
     is_opened,
     opened_product,
     read,
@@ -57,6 +58,8 @@ from ascd.problem.problem import Problem
 from ascd.results import Status
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     # scikit-learn has no type hints.  A class with a base of unknown type accepts any parameter in the eyes of a type
     # checker, and Lasso(alfa=1) would pass: what estimators take from scikit-learn's classes is declared here.
     class BaseEstimator:
@@ -384,6 +387,15 @@ class LinearModel(BaseEstimator):
 
 class LinearRegressor(RegressorMixin, LinearModel):
     """A linear estimator of numbers."""
+
+    alpha: Any
+    l1_ratio: Any
+
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model."""
+        self._fit_one(self._read(X, y, sample_weight), self.alpha, self.l1_ratio)
+        return self
 
     def predict(self, X: Any) -> Array:
         """Return predictions for the rows of X: an array of shape (n_samples,) or (n_samples, n_targets)."""

@@ -321,12 +321,9 @@ def opened_product(estimator: Any, X: Any, columns: Array) -> Any:
         return dask_product(X, columns)
     data = Data(X)
     check_features(estimator, data.shape[1], data.names)
-    read_all = partial(data.matrix.column_stats, 1.0, np.empty((0, data.shape[0])))
-    if not data.matrix.is_dear:  # a pass for this alone costs too much where data are remote
-        check_finite(data.matrix, read_all)
     found = data.times(np.asarray(columns, dtype=np.float64))
-    if data.matrix.is_dear and not np.isfinite(found).all():
-        check_finite(data.matrix, read_all)
+    if not np.isfinite(found).all():
+        check_finite(data.matrix, partial(data.matrix.column_stats, 1.0, np.empty((0, data.shape[0]))))
     return found
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
@@ -92,7 +93,6 @@ class CrossValidated(LinearModel):
     }
     warm_start: ClassVar[bool] = False  # type: ignore[misc]
     refit = True
-    _is_classification: ClassVar[bool] = False
     #: Name of the strength and of the errors in pictures.
     _strength, _measure = "alpha", "mean squared error"
 
@@ -142,7 +142,7 @@ class CrossValidated(LinearModel):
 
     def get_metadata_routing(self) -> Any:
         """Return where metadata go, for scikit-learn's metadata routing."""
-        splitter = check_cv(self.cv, classifier=self._is_classification)
+        splitter = check_cv(self.cv, classifier=is_classifier(self))
         mapping = MethodMapping().add(caller="fit", callee="split")
         return MetadataRouter(owner=self).add_self_request(self).add(splitter=splitter, method_mapping=mapping)
 
@@ -151,8 +151,8 @@ class CrossValidated(LinearModel):
         _raise_for_params(params, self, "fit")
         params = {name: to_numpy(given) for name, given in params.items()}
         X, weight, n = data.X, data.weight, data.X.shape[0]
-        labels = vars(self)["classes_"][data.y] if self._is_classification else data.y
-        cv = check_cv(self.cv, labels, classifier=self._is_classification)
+        labels = vars(self)["classes_"][data.y] if is_classifier(self) else data.y
+        cv = check_cv(self.cv, labels, classifier=is_classifier(self))
         routed: dict[str, Any] = {}
         if _routing_enabled():
             takes_weights = get_routing_for_object(cv).consumes("split", ["sample_weight"])
@@ -162,9 +162,7 @@ class CrossValidated(LinearModel):
         counts_rows = type(cv).__module__.startswith("sklearn.model_selection.")
         seen, indices = rows_only(n) if counts_rows or not X.is_local else X.matrix, np.arange(n)
         try:
-            splits = [
-                (indices[train], np.atleast_1d(indices[test])) for train, test in cv.split(seen, labels, **routed)
-            ]
+            splits = [tuple(np.atleast_1d(indices[part]) for part in pair) for pair in cv.split(seen, labels, **routed)]
         except (TypeError, ValueError, IndexError) as error:
             if self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split"):
                 raise
@@ -174,17 +172,13 @@ class CrossValidated(LinearModel):
             ) from error
         folds = []
         for train, test in splits:
-            counts = np.bincount(np.atleast_1d(train), minlength=n).astype(float)
-            if not (counts.any() and test.size):
-                raise ValueError(
-                    "cv must leave samples to fit and samples to score in every fold; one has "
-                    f"{np.size(train)} and {test.size}"
-                )
+            if not (train.size and test.size):
+                fold = f"one has {train.size} and {test.size}"
+                raise ValueError(f"cv must leave samples to fit and samples to score in every fold; {fold}")
+            counts = np.bincount(train, minlength=n).astype(float)
             folds.append(Fold(counts if weight is None else counts * weight, test))
             if not folds[-1].train.any() or (weight is not None and not weight[test].any()):
-                raise ValueError(
-                    "sample_weight is zero for all samples of a fold: use other folds or remove these samples"
-                )
+                raise ValueError("sample_weight is zero for all samples of a fold: use other folds or drop the samples")
         if not folds:
             raise ValueError(f"cv must split the samples at least once; got {self.cv!r}")
         return folds
@@ -223,13 +217,21 @@ def side_by_side(tasks: Sequence[Callable[[], Result]], n_jobs: int, progress: b
     Each task has one thread while there are enough of them; those that are left at the end share all threads.
     """
     results: list[Result] = []
-    ended = Event()
-    full = len(tasks) - len(tasks) % n_jobs
+    ended, full = Event(), len(tasks) - len(tasks) % n_jobs
+
+    def look(now: Round) -> None:  # Ctrl-C is not delivered to other threads: it is raised in the solver's next round
+        if ended.is_set():
+            raise KeyboardInterrupt
+
+    def run(threads: int, task: Callable[[], Result]) -> Result:
+        with looking_on(look), use_threads(threads):
+            return task()
+
     pool = ThreadPoolExecutor(n_jobs)
     try:
         with progress_bar(progress, len(tasks)) as show:
             for wave, threads in ((tasks[:full], 1), (tasks[full:], n_jobs // max(1, len(tasks) - full))):
-                each = partial(_until, ended, threads)
+                each = partial(run, threads)
                 for result in map(each, wave) if n_jobs == 1 else pool.map(each, wave):
                     results.append(result)
                     show(len(results), float("nan"))
@@ -237,17 +239,6 @@ def side_by_side(tasks: Sequence[Callable[[], Result]], n_jobs: int, progress: b
         ended.set()
         pool.shutdown(wait=False, cancel_futures=True)
     return results
-
-
-def _until(ended: Event, threads: int, task: Callable[[], Result]) -> Result:
-    """Run a task; in other threads, where Ctrl-C is not delivered, it is raised in the solver's next round."""
-
-    def look(now: Round) -> None:
-        if ended.is_set():
-            raise KeyboardInterrupt
-
-    with looking_on(look), use_threads(threads):
-        return task()
 
 
 def simplest_within_one_error(errors: Array, best: int) -> int:
@@ -519,7 +510,6 @@ class ClassifierCV(CrossValidated, LinearClassifier):
 
     #: Weights of ``score`` are for the scorer: one that takes none is an error.
     __metadata_request__score = {"sample_weight": UNUSED}  # noqa: RUF012
-    _is_classification: ClassVar[bool] = True
     _strength = "C"
     _keeps_float32: ClassVar[bool] = False
     #: The estimator that has one C.

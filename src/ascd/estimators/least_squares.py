@@ -287,21 +287,8 @@ class NNLS(LeastSquares):
     _flat_single_target: ClassVar[bool] = False
 
 
-class PenalisedRegressor(LinearRegressor):
-    """A regressor with ``alpha`` and ``l1_ratio``."""
-
-    alpha: Any
-    l1_ratio: Any
-
-    @fit_method
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model."""
-        self._fit_one(self._read(X, y, sample_weight), self.alpha, self.l1_ratio)
-        return self
-
-
 @estimator
-class SparseGroupLasso(PenalisedRegressor):
+class SparseGroupLasso(LinearRegressor):
     r"""Few groups, and few features in them: an L1 penalty and norms of groups.
 
     It minimises 1/(2n)·‖y − Xw‖² + alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)·Σ_g weight_g·‖w_g‖).
@@ -352,7 +339,7 @@ class GroupLasso(SparseGroupLasso):
 
 
 @estimator
-class MultiTaskElasticNet(PenalisedRegressor):
+class MultiTaskElasticNet(LinearRegressor):
     r"""Several targets with a penalty alpha·(l1_ratio·Σ_j ‖w_j‖ + (1 − l1_ratio)/2·‖W‖²), as scikit-learn's.
 
     Examples

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.special import xlogy
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.metrics import d2_tweedie_score
+from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import StrOptions
 
 from ascd._core.checks import Array, as_vector
@@ -106,12 +107,11 @@ class LogisticRegression(LinearClassifier):
     def _penalty(self, strength: float, ratio: float, n_features: int, scale: Array | None) -> Any:
         if len(self.classes_) == 2:
             return super()._penalty(strength, ratio, n_features, scale)
-        for name, plain in (("bounds", None), ("solver", "auto")):
-            if getattr(self, name) != plain:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} is for two classes: wrap {type(self).__name__} in scikit-learn's "
-                    f"OneVsRestClassifier, which fits each class against the rest, or set {name}={plain!r}"
-                )
+        if self.bounds is not None or self.solver != "auto":
+            raise ValueError(
+                f"a solver other than 'auto', or with bounds, is for two classes: wrap {type(self).__name__} in "
+                "scikit-learn's OneVsRestClassifier, which fits each class against the rest"
+            )
         if not math.isfinite(strength):
             raise ValueError(TOO_STRONG)
         factors = row_factors(self.penalty_weights, n_features) * strength
@@ -151,6 +151,10 @@ class LogisticRegression(LinearClassifier):
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return the share of samples whose class is predicted; ``offset`` as in ``decision_function``."""
         return self._accuracy(self.predict(X, offset=offset), y, sample_weight)
+
+
+#: Between these, exp is an ordinary number of float64.
+LOGARITHMS = (-700.0, 700.0)
 
 
 @estimator
@@ -210,13 +214,9 @@ class PoissonRegressor(LinearRegressor):
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return D², the explained share of the Poisson deviance; 1 is best, −∞ where all counts are the same."""
         z = np.asarray(to_numpy(self._linear_predictor(X, offset)), dtype=np.float64)
-        counts = as_counts(column_or_1d(check_array(to_numpy(y), ensure_2d=False, dtype=np.float64)))
-        check_consistent_length(z, counts)
-        weight = as_sample_weight(sample_weight, z.size)
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            mean = np.average(counts, weights=weight)
-            least = np.average(xlogy(counts, counts) - xlogy(counts, mean) - (counts - mean), weights=weight)
-            return float(1.0 - half_deviance(counts, z, weight) / least)
+        counts, weight = column_or_1d(to_numpy(y)), as_sample_weight(sample_weight, z.size)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(d2_tweedie_score(counts, np.exp(np.clip(z, *LOGARITHMS)), sample_weight=weight, power=1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
