@@ -23,8 +23,6 @@ SUMMED, COORDINATE = 1.5, 5.0
 
 #: Data of fewer entries are converted to float64 columns: that takes less than compiling for what they are.
 SMALL_DATA = 4_000_000
-#: Products of numbers that take less time than a few calls from Python.
-CHEAP = 300_000
 #: Entries gathered at a time, the size of the work space of a dense product (2 MiB, a core's cache).
 BLOCK = 1 << 18
 #: Rows that dense products are summed over at a time, at least: what is summed is read and written once for them.

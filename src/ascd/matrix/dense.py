@@ -15,7 +15,7 @@ from ascd._core.checks import Array, finite_values
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
-from ascd.matrix.base import ColumnStats, Matrix, Multiplier, Part, as_block
+from ascd.matrix.base import ColumnStats, Matrix, Multiplier, Part
 from ascd.matrix.columns import add_columns, fill_column_stats, fill_dots
 
 NOTHING = np.empty(0)
@@ -28,11 +28,6 @@ class Local(Matrix):
 
     def __init__(self, matrix: Any, shape: tuple[int, int]) -> None:
         self.matrix, self.shape = matrix, shape
-
-    def beside(self, other: Any) -> Local:
-        """Return these columns followed by those of another matrix of this kind."""
-        values = np.hstack([as_block(one.take(np.arange(one.shape[1])), one.shape[0]) for one in (self, other)])
-        return LocalDense(Dense(np.asfortranarray(values)), values.shape)
 
     @property
     def nbytes(self) -> int:
@@ -114,6 +109,7 @@ class LocalDense(Local):
     matrix: Dense
 
     def beside(self, other: LocalDense) -> LocalDense:
+        """Return these columns followed by those of the other matrix."""
         values = np.concatenate([self.matrix.values.T, other.matrix.values.T]).T
         return LocalDense(Dense(values), values.shape)
 
@@ -146,11 +142,6 @@ class DenseMultiplier(Multiplier):
     def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
         (matrix, places), root = self.source.take(columns), np.sqrt(weight)
         given = matrix.values, places, NOTHING if means is None else means[columns]
-        if left.size * right.size * root.size <= costs.CHEAP:  # too little for kernels and threads
-            first = _block(*given, root, left)
-            second = first if left is right else _block(*given, root, right)
-            store[np.ix_(left, right)] = first.T @ second
-            return
         block, step = np.zeros((left.size, right.size)), max(costs.ROWS, costs.BLOCK // (left.size + right.size))
         for start in range(0, root.size, step):
             rows = root[start : start + step]
@@ -159,11 +150,6 @@ class DenseMultiplier(Multiplier):
             cost = costs.DENSE_PRODUCT * first.size * right.size
             share(cost, left.size, add_strip, first, second, left is right, block)
         place(block, left, right, left is right, store)
-
-
-def _block(values: Array, places: Array, means: Array, root: Array, chosen: Array) -> Array:
-    part = values[:, places[chosen]] - (means[chosen] if means.size else 0.0)
-    return np.asarray(root[:, None] * part)
 
 
 def _gather(values: Array, places: Array, means: Array, row: int, root: Array, chosen: Array) -> Array:

@@ -13,7 +13,7 @@ from ascd._core.devices import is_on_device, is_on_gpu, library_of, to_host
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix
 from ascd.matrix.dense import Dense, LocalDense
-from ascd.matrix.sparse import CSC, LocalSparse, short_width, unsigned
+from ascd.matrix.sparse import CSC, LocalSparse, unsigned
 
 #: Numbers that are read where they are; others are converted.
 READ_IN_PLACE = tuple(np.dtype(kind) for kind in (np.float64, np.float32, np.int8, np.uint8, np.bool_))
@@ -61,7 +61,7 @@ def as_local(A: Any) -> LocalDense | LocalSparse:
     given = as_design(A)
     if isinstance(given, np.ndarray):
         return LocalDense(Dense(unlocked(given)), given.shape)
-    return LocalSparse(CSC(*map(unlocked, unsigned(given, short_width(given)))), given.shape)
+    return LocalSparse(CSC(*map(unlocked, unsigned(given))), given.shape)
 
 
 def is_design(A: Any) -> bool:
@@ -116,6 +116,6 @@ def _in_place(A: Any) -> Matrix:
 
     if not is_sparse:
         return DenseRows(values)
-    _, indices, indptr = map(unlocked, unsigned(A, short_width(A)))
+    _, indices, indptr = map(unlocked, unsigned(A))
     lines = CSC(values, indices, indptr)
     return LocalSparse(lines, A.shape) if A.format == "csc" else SparseRows(LocalSparse(lines, A.shape[::-1]))

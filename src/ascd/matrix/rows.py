@@ -5,6 +5,7 @@ Threads share the columns, so sums do not depend on their number.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ascd.matrix.base import ColumnStats
 from ascd.matrix.cached import CachedMatrix
 from ascd.matrix.costs import TILE, TILE_ROWS
 from ascd.matrix.dense import Dense, LocalDense
-from ascd.matrix.sparse import CSC, LocalSparse, signed
+from ascd.matrix.sparse import CSC, LocalSparse, count_rows, signed
 
 
 class DenseRows(CachedMatrix):
@@ -72,18 +73,16 @@ class SparseRows(CachedMatrix):
     def __init__(self, turned: LocalSparse) -> None:
         self.turned, self.shape, self.data = turned, turned.shape[::-1], turned.matrix.data
         self.cache_bytes, self.every = max(costs.NEAR_FLOOR, costs.NEAR_SHARE * self.nbytes), np.arange(self.shape[0])
-        indices = turned.matrix.indices
-        pieces = (indices[start : start + costs.BLOCK] for start in range(0, indices.size, costs.BLOCK))
-        none = np.zeros(self.shape[1], dtype=np.int64)
-        self._counts = sum((np.bincount(one, minlength=none.size) for one in pieces), none)
 
     @property
     def nbytes(self) -> int:
         return self.turned.nbytes
 
-    @property
+    @cached_property
     def counts(self) -> Array:
-        return self._counts
+        found = np.zeros(self.shape[1] + 1, dtype=np.int64)
+        share(self.turned.pass_cost(), self.shape[1], count_rows, self.turned.matrix, self.every, found)
+        return found[1:]
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         (d, n), (data, indices, ends) = self.shape, self.turned.matrix
@@ -138,7 +137,7 @@ def sum_rows(
             if squares.shape[0] > 0:
                 add_row_sums(values, weight, row, end, squares[0], squares[1], squares[2], first, last)
             for m in range(vectors.shape[0]):
-                add_whole_rows(values[row:end], vectors[m, row:end], products[m], first, last)
+                add_whole_rows(values, vectors[m], row, end, products[m], first, last)
 
 
 @helper
@@ -146,40 +145,30 @@ def add_row_sums(
     values: Array, weight: Any, row: int, end: int, square: Array, plain: Array, total: Array, first: int, last: int
 ) -> None:
     """Σ s·a², Σ a² and Σ a of these columns, four rows at a time as in ``add_whole_rows``."""
-    whole = end - (end - row) % 4
-    for k in range(row, whole, 4):
-        a, b, c, e = at(weight, k), at(weight, k + 1), at(weight, k + 2), at(weight, k + 3)
+    for k in range(row, end, 4):
+        k1, k2, k3 = min(k + 1, end - 1), min(k + 2, end - 1), min(k + 3, end - 1)
+        is1, is2, is3 = 1.0 * (k1 > k), 1.0 * (k2 > k1), 1.0 * (k3 > k2)
+        s0, s1, s2, s3 = at(weight, k), at(weight, k1), at(weight, k2), at(weight, k3)
         for number in range(first, last):
             j = wide(number)
-            p, q = np.float64(values[k, j]), np.float64(values[k + 1, j])
-            r, s = np.float64(values[k + 2, j]), np.float64(values[k + 3, j])
-            square[j] += (a * p * p + b * q * q) + (c * r * r + e * s * s)
-            plain[j] += (p * p + q * q) + (r * r + s * s)
-            total[j] += (p + q) + (r + s)
-    for k in range(whole, end):
-        for number in range(first, last):
-            j = wide(number)
-            entry = np.float64(values[k, j])
-            square[j] += at(weight, k) * entry * entry
-            plain[j] += entry * entry
-            total[j] += entry
+            a, b = np.float64(values[k, j]), is1 * np.float64(values[k1, j])
+            c, e = is2 * np.float64(values[k2, j]), is3 * np.float64(values[k3, j])
+            square[j] += (s0 * a * a + s1 * b * b) + (s2 * c * c + s3 * e * e)
+            plain[j] += (a * a + b * b) + (c * c + e * e)
+            total[j] += (a + b) + (c + e)
 
 
 @helper
-def add_whole_rows(values: Array, vector: Array, out: Array, first: int, last: int) -> None:
-    """Four rows at a time: the sums are read and written once for them."""
-    d = values.shape[0]
-    for k in range(0, d - d % 4, 4):
-        a, b, c, e = vector[k], vector[k + 1], vector[k + 2], vector[k + 3]
+def add_whole_rows(values: Array, vector: Array, row: int, end: int, out: Array, first: int, last: int) -> None:
+    """Four rows at a time, the last ones with factors of 0: the sums are read and written once for them."""
+    for k in range(row, end, 4):
+        k1, k2, k3 = min(k + 1, end - 1), min(k + 2, end - 1), min(k + 3, end - 1)
+        v0, v1 = vector[k], vector[k1] if k1 > k else 0.0
+        v2, v3 = vector[k2] if k2 > k1 else 0.0, vector[k3] if k3 > k2 else 0.0
         for number in range(first, last):
             j = wide(number)
-            ahead = a * np.float64(values[k, j]) + b * np.float64(values[k + 1, j])
-            out[j] += ahead + (c * np.float64(values[k + 2, j]) + e * np.float64(values[k + 3, j]))
-    for k in range(d - d % 4, d):
-        factor = vector[k]
-        for number in range(first, last):
-            j = wide(number)
-            out[j] += factor * np.float64(values[k, j])
+            ahead = v0 * np.float64(values[k, j]) + v1 * np.float64(values[k1, j])
+            out[j] += ahead + (v2 * np.float64(values[k2, j]) + v3 * np.float64(values[k3, j]))
 
 
 @kernel

@@ -13,6 +13,7 @@ one that lies far from zero loses no digits then.  For the others s = 0, and wha
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
@@ -29,9 +30,6 @@ from ascd.matrix.dense import NOTHING, Local
 
 #: A matrix whose sizes and offsets are all smaller has indices of 32 bits.
 LARGEST_SHORT = 2**31 - 1
-#: Integers as libraries know them, and as compiled code reads them.
-UNSIGNED: dict[Any, Any] = {np.dtype(np.int32): np.dtype(np.uint32), np.dtype(np.int64): np.dtype(np.uint64)}
-SIGNED = {seen: known for known, seen in UNSIGNED.items()}
 
 
 class CSC(NamedTuple):
@@ -68,27 +66,25 @@ class CSC(NamedTuple):
         return csc_array(signed(*self), shape=(d, n)).astype(np.float64, copy=False)
 
 
-def unsigned(columns: Any, width: Any) -> tuple[Array, Array, Array]:
-    """Return data, indices and indptr of a SciPy matrix, on the same memory where its indices have that width."""
-    places = (index.astype(width, copy=False).view(UNSIGNED[width]) for index in (columns.indices, columns.indptr))
-    return columns.data, *places
+def unsigned(columns: Any) -> tuple[Array, Array, Array]:
+    """Return data, indices and indptr of a SciPy matrix, on the same memory where their integers are of this width.
+
+    That is 32 bits wherever they are enough: one compiled form instead of one for each integer type.
+    """
+    is_short = max(columns.nnz, *columns.shape) < LARGEST_SHORT
+    known, seen = (np.int32, np.uint32) if is_short else (np.int64, np.uint64)
+    return columns.data, *(index.astype(known, copy=False).view(seen) for index in (columns.indices, columns.indptr))
 
 
 def signed(data: Array, indices: Array, indptr: Array) -> tuple[Array, Array, Array]:
     """Return the arrays as SciPy takes them, on the same memory."""
-    width = SIGNED[indices.dtype]
-    return data, indices.view(width), indptr.view(width)
-
-
-def short_width(columns: Any) -> Any:
-    """Return 32 bits wherever they are enough: one compiled form instead of one for each integer type."""
-    return np.dtype(np.int32 if max(columns.nnz, *columns.shape) < LARGEST_SHORT else np.int64)
+    known = np.int32 if indices.itemsize == 4 else np.int64
+    return data, indices.view(known), indptr.view(known)
 
 
 def as_rows(matrix: CSC, d: int) -> tuple[Array, Array, Array]:
     """Return the row-wise copy (data, indices, indptr) of a sparse matrix, unsigned like its columns."""
-    rows = matrix.to_scipy(d, matrix.indptr.size - 1).tocsr()
-    return unsigned(rows, SIGNED[matrix.indices.dtype])
+    return unsigned(matrix.to_scipy(d, matrix.indptr.size - 1).tocsr())
 
 
 class LocalSparse(Local):
@@ -101,16 +97,11 @@ class LocalSparse(Local):
     def of(cls, columns: Any) -> LocalSparse:
         """Wrap a SciPy CSC matrix without duplicates, on the same memory where its rows are sorted."""
         columns.sort_indices()
-        return cls(CSC(*map(unlocked, unsigned(columns, short_width(columns)))), columns.shape)
+        return cls(CSC(*map(unlocked, unsigned(columns))), columns.shape)
 
-    @property
+    @cached_property
     def counts(self) -> Array:
         return np.diff(self.matrix.indptr).astype(np.int64)
-
-    def entries(self, columns: Array | None = None) -> int:
-        if columns is None or columns.size == self.shape[1]:  # all, in some order
-            return int(self.matrix.data.size)
-        return int((self.matrix.indptr[columns + 1] - self.matrix.indptr[columns]).sum())
 
     def coupled_gram(self, columns: Array, entries: Array, own: Array, shared: Array | None, ones: bool) -> Array:
         """By products for every pair of outputs, where that costs less than dense rows."""
