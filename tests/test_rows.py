@@ -45,7 +45,7 @@ class Remote:
         self.moved.append([size for one in (*(call.arguments for call in calls), answers) for size in sizes(one)])
         return answers
 
-    def keep(self, parts, values):
+    def keep(self, values):
         return [Beside(value) for value in values]
 
     def changed(self, function, *arguments):

@@ -36,7 +36,7 @@ from ascd.matrix.base import as_block
 from ascd.matrix.cached import Remote
 from ascd.matrix.chunked import InTurn, chunked
 from ascd.matrix.dense import Dense, LocalDense
-from ascd.matrix.on_dask import check_chunk, check_collection, computed, is_frame, known_widths
+from ascd.matrix.on_dask import as_array, check_chunk, check_collection, computed, known_widths
 from ascd.matrix.open import (
     brought_if_small,
     is_collection,
@@ -346,17 +346,10 @@ def dask_product(X: Any, coefs: Array) -> Any:
 
     For arrays Dask's own blocks are multiplied, which it fuses with those that make X.
     """
-    import dask
     import dask.array as da
 
-    kinds, last = set(X.dtypes) if is_frame(X) else {X.dtype}, coefs.shape[1:]
-    dtype = coefs.dtype if kinds == {np.dtype(np.float32)} else np.dtype(np.float64)
-    if is_frame(X):
-        multiply, shared = dask.delayed(_chunk_product, pure=True), dask.delayed(coefs)
-        products = [multiply(chunk, shared, dtype) for chunk in X.to_delayed()]
-        pieces = [da.from_delayed(one, (math.nan, *last), dtype=dtype) for one in products]
-        return da.concatenate(pieces, allow_unknown_chunksizes=True)
-    widths = known_widths(X)
+    X, last = as_array(X), coefs.shape[1:]
+    dtype, widths = coefs.dtype if X.dtype == np.float32 else np.dtype(np.float64), known_widths(X)
     kind = {"dtype": dtype, "meta": np.empty((0,) * (2 + len(last)), dtype)}
     blocks = (X, "ij", da.from_array(coefs, chunks=(widths, *last)), "jk"[: coefs.ndim], dtype, None)
     products = da.blockwise(_row_product, "ijk"[: 1 + coefs.ndim], *blocks, adjust_chunks={"j": 1}, **kind)
@@ -370,9 +363,8 @@ def _row_product(chunk: Any, coefs: Array, dtype: Any) -> Array:
 
 def _chunk_product(chunk: Any, coefs: Array, dtype: Any) -> Array:
     """On a worker: a dense product, whatever the chunk is."""
-    values = chunk.to_numpy(dtype=dtype, na_value=np.nan) if hasattr(chunk, "iloc") else chunk
-    values = values if hasattr(values, "shape") else np.asarray(values)
-    check_chunk(values, (None, coefs.shape[0]), name="X")
+    values = chunk if hasattr(chunk, "shape") else np.asarray(chunk)
+    check_chunk(values, (math.nan, coefs.shape[0]), name="X")
     return np.asarray(values @ coefs, dtype=dtype)
 
 

@@ -5,7 +5,7 @@ Answers of column chunks are joined, answers of row chunks are summed:
     ⟨a_j, v⟩ = Σ_chunks ⟨a_j[rows], v[rows]⟩,       (Ax)[rows] = Σ_chunks A[rows, columns]·x[columns].
 
 An *executor* says where chunks are: in this process, on a cluster, on devices.  A *request* is the name of a method of
-a chunk or of a function in ``REQUESTS``; arguments and answers are arrays, so that they can travel.  Answers of row
+a chunk or of a function of this module; arguments and answers are arrays, so that they can travel.  Answers of row
 chunks to requests in ``SUMS`` add up, and an executor may add up those it has in one place (``together``), so that one
 answer travels.  Sums over rows are reordered, so the last digits depend on the partition; for a fixed one they do not
 change.  Products of centred columns add up too, each chunk with its own means m_p and total weight s_p: with the means
@@ -21,7 +21,8 @@ Tall data in row chunks (``TallChunks``) multiply their columns themselves, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from functools import reduce
 from itertools import pairwise
 from operator import add
@@ -64,30 +65,24 @@ class InTurn:
 
         Answers that add up (``SUMS``, of chunks with the same columns) may come as one: the others are None then.
         """
-        return [answer(self.chunks[call.chunk], call.request, call.arguments) for call in calls]
+        return [self.run(answer, self.chunks[call.chunk], call.request, call.arguments) for call in calls]
 
-    def keep(self, chunks: Sequence[int], values: Sequence[Any]) -> list[Any]:
-        """Store values beside these chunks for many rounds; what is returned may be an argument of calls to them."""
+    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what the function returns, or what stands for it, where the chunks among its arguments are."""
+        return function(*arguments)
+
+    def keep(self, values: Sequence[Any]) -> list[Any]:
+        """Store values beside the first chunks for many rounds; what is returned may be an argument of calls to them."""
         return list(values)
-
-    def only(self, chunks: Sequence[int]) -> None:
-        """Drop all chunks but these."""
-        self.chunks = [self.chunks[number] for number in chunks]
 
     def changed(self, function: Callable[..., Any], *arguments: Any) -> InTurn:
         """Return other chunks in the same places: ``function(chunk, *arguments)`` of each."""
-        return InTurn([function(chunk, *arguments) for chunk in self.chunks])
+        other = copy(self)
+        other.chunks = [self.run(function, chunk, *arguments) for chunk in self.chunks]
+        return other
 
 
 # ---- requests
-
-
-class Facts(NamedTuple):
-    """Bytes, stored entries of each column, and whether the chunk is sparse: known without a pass."""
-
-    nbytes: int
-    counts: Array
-    is_sparse: bool
 
 
 class Moments(NamedTuple):
@@ -102,18 +97,21 @@ class Moments(NamedTuple):
 def answer(chunk: Any, request: str, arguments: tuple[Any, ...]) -> Any:
     """Return what the chunk answers."""
     with np.errstate(all="ignore"):  # what is not finite is named once norms have shown it
-        function = REQUESTS.get(request)
-        return getattr(chunk, request)(*arguments) if function is None else function(chunk, *arguments)
-
-
-def facts(chunk: Matrix) -> Facts:
-    return Facts(int(chunk.nbytes), chunk.counts, chunk.is_sparse)
+        own = REQUESTS.get(request)
+        if own is not None:
+            return own(chunk, *arguments)
+        found = getattr(chunk, request)
+        return found(*arguments) if callable(found) else found
 
 
 def first(chunk: Matrix, weight: Any, vectors: Array, with_products: bool) -> tuple[Any, ...]:
-    """Return facts, column_stats and, where they are wanted, moments: all that a first pass can give."""
+    """Return bytes, whether it is sparse, counts, column_stats and, where they are wanted, moments.
+
+    This is all that a first pass can give; all but the moments are numbers and arrays that add up.
+    """
     stats = chunk.column_stats(weight, np.ascontiguousarray(vectors))
-    return facts(chunk), tuple(stats), moments(chunk, np.arange(chunk.shape[1]), weight) if with_products else None
+    found = moments(chunk, np.arange(chunk.shape[1]), weight) if with_products else None
+    return int(chunk.nbytes), int(chunk.is_sparse), chunk.counts, *stats, found
 
 
 def moments(chunk: Matrix, columns: Array, weight: Any, sums: Array | None = None) -> Moments:
@@ -154,19 +152,20 @@ def block(chunk: Matrix, columns: Array) -> Any:
     return as_block(part, chunk.shape[0])
 
 
+def apply(chunk: Matrix, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what the function finds in the chunk; its answers have a method ``together`` that adds them up."""
+    return function(chunk, *arguments)
+
+
+REQUESTS: dict[str, Callable[..., Any]] = {
+    made.__name__: made for made in (first, moments, dots_and_worst, linear, block, apply)
+}
+
+
 def with_constant(chunk: Any, value: float) -> Any:
     """Return a chunk with one more column, which is constant; a chunk without rows as it is."""
     (d, n), column = chunk.shape, LocalDense(Dense(np.full((chunk.shape[0], 1), value, order="F")), (chunk.shape[0], 1))
     return WideChunks(InTurn([chunk, column]), np.array([0, d]), np.array([0, n, n + 1])) if d else chunk
-
-
-#: ``apply`` is what a function finds in the chunk; its answers have a method ``together`` that adds them up.
-REQUESTS: dict[str, Callable[..., Any]] = {
-    **{made.__name__: made for made in (facts, first, moments, dots_and_worst, linear, block)},
-    "shape": lambda chunk: chunk.shape,
-    "squares": lambda chunk, columns, weight: chunk.squares(weight, columns),
-    "apply": lambda chunk, function, *arguments: function(chunk, *arguments),
-}
 
 
 # ---- sums of the answers of row chunks
@@ -201,26 +200,18 @@ def add_carefully(answers: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]
     return result, 1.01 * (error + np.where(rest != 0.0, UNIT * np.abs(result), 0.0) + len(answers) * UNIT * lost)
 
 
-def _add_all(answers: Iterable[Array]) -> Array:
-    return np.asarray(reduce(add, answers))
-
-
-def _add_facts(answers: Sequence[Facts]) -> Facts:
-    nbytes, counts, is_sparse = zip(*answers, strict=True)
-    return Facts(sum(nbytes), _add_all(counts), any(is_sparse))
+def _add_all(answers: Iterable[Any]) -> Any:
+    return reduce(add, answers)
 
 
 def _add_first(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
-    known, stats, found = zip(*answers, strict=True)
-    sums = tuple(map(_add_all, zip(*stats, strict=True)))
-    return _add_facts(known), sums, None if found[0] is None else add_moments(found)
+    *sums, found = zip(*answers, strict=True)
+    return *map(_add_all, sums), None if found[0] is None else add_moments(found)
 
 
 SUMS: dict[str, Callable[[Sequence[Any]], Any]] = {
-    "facts": _add_facts,
     "first": _add_first,
     "moments": add_moments,
-    "squares": _add_all,
     "dots": _add_all,
     "careful_dots": add_carefully,
     "apply": lambda answers: answers[0].together(answers),
@@ -228,6 +219,14 @@ SUMS: dict[str, Callable[[Sequence[Any]], Any]] = {
 
 
 # ---- matrices in chunks
+
+
+class Facts(NamedTuple):
+    """Bytes, whether a chunk is sparse, and the stored entries of each column."""
+
+    nbytes: int
+    is_sparse: bool
+    counts: Array
 
 
 class Answers(NamedTuple):
@@ -258,45 +257,34 @@ class Chunks(Remote):
 
     @property
     def facts(self) -> Facts:
-        """Of all chunks; they come with the first pass, or with a round of their own before it."""
+        """Of all chunks; they come with the first pass."""
         if self._facts is None:
-            self._learn([together("facts", column.answers) for column in self._ask("facts", None)])
+            self.column_stats(1.0, np.empty((0, self.shape[0])))
         assert self._facts is not None
         return self._facts
 
-    def _learn(self, known: Sequence[Facts]) -> None:
-        nbytes, counts, is_sparse = zip(*known, strict=True)
-        self._facts = Facts(sum(nbytes), np.concatenate(counts), any(is_sparse))
-
-    @property
-    def counts(self) -> Array:
-        return self.facts.counts
-
-    @property
-    def nbytes(self) -> int:
-        return self.facts.nbytes
-
-    @property
-    def is_sparse(self) -> bool:  # type: ignore[override]
-        return self.facts.is_sparse
+    nbytes = property(lambda self: self.facts.nbytes)
+    counts = property(lambda self: self.facts.counts)
+    is_sparse = property(lambda self: self.facts.is_sparse)  # type: ignore[assignment]
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
-        wanted = self.with_products
-        found = self._ask("first", None, lambda rows: (_of_rows(weight, rows), vectors[:, rows], wanted))
-        known, stats, moments = zip(*(together("first", column.answers) for column in found), strict=True)
-        self._learn(known)
+        found = self._ask("first", None, lambda rows: (_of_rows(weight, rows), vectors[:, rows], self.with_products))
+        columns = (together("first", column.answers) for column in found)
+        nbytes, is_sparse, *fields, moments = zip(*columns, strict=True)
+        counts, *stats = (np.concatenate(field, axis=-1) for field in fields)
+        self._facts = Facts(sum(nbytes), any(is_sparse), counts)
         self._note_moments(weight, moments[0])
-        return ColumnStats(*(np.concatenate(field, axis=-1) for field in zip(*stats, strict=True)))
+        return ColumnStats(*stats)
 
     def _note_moments(self, weight: Any, moments: Moments | None) -> None:
         """Keep moments that a pass has given."""
 
-    def squares(self, weight: Any, columns: Array) -> Array:
-        return self._sums("squares", columns, lambda rows: (_of_rows(weight, rows),))
-
     def read_dots(self, columns: Array, vectors: Array) -> Array:
         """Return ``dots`` from a round."""
-        return self._sums("dots", columns, lambda rows: (vectors[rows],), vectors.shape[1:])
+        out = np.zeros((columns.size, *vectors.shape[1:]))
+        for there, answers in self._ask("dots", columns, lambda rows: (vectors[rows],)):
+            out[there] = together("dots", answers)
+        return out
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
         product, error = np.zeros((2, columns.size))
@@ -321,12 +309,6 @@ class Chunks(Remote):
     def check_finite(self) -> None:
         self._ask("check_finite", None)
 
-    def _sums(self, request: str, columns: Array, of_rows: OfRows, outputs: tuple[int, ...] = ()) -> Array:
-        out = np.zeros((columns.size, *outputs))
-        for there, answers in self._ask(request, columns, of_rows):
-            out[there] = together(request, answers)
-        return out
-
     def _ask(
         self, request: str, columns: Array | None, of_rows: OfRows = lambda _: (), by_columns: tuple[Any, ...] = ()
     ) -> list[Answers]:
@@ -335,13 +317,18 @@ class Chunks(Remote):
         A chunk gets the indices of its columns, its part of ``by_columns`` where that are arrays, and what ``of_rows``
         gives for its rows.
         """
-        for_rows = [of_rows(span) for span in self.spans]
-        calls, places, count = [], [], len(self.spans)
-        for column, there, here in self._holding(columns):
-            begin = () if here is None else (here, *(one[there] if np.ndim(one) else one for one in by_columns))
+        for_rows, count, width = [of_rows(span) for span in self.spans], len(self.spans), self.column_ends.size - 1
+        chunk = None if columns is None else np.searchsorted(self.column_ends, columns, side="right") - 1
+        calls, places = [], []
+        for column in range(width) if chunk is None else np.unique(chunk).tolist():
+            there, begin = slice(None), ()
+            if columns is not None:
+                there = np.flatnonzero(chunk == column)
+                parts = (one[there] if np.ndim(one) else one for one in by_columns)
+                begin = (columns[there] - self.column_ends[column], *parts)
             places.append(there)
             for row, arguments in enumerate(for_rows):
-                calls.append(Call(row * (self.column_ends.size - 1) + column, column, request, (*begin, *arguments)))
+                calls.append(Call(row * width + column, column, request, (*begin, *arguments)))
         if not calls:
             return []
         answers = self.executor.ask(calls)
@@ -351,16 +338,6 @@ class Chunks(Remote):
         if request not in SUMS:
             return found
         return [Answers(there, [one for one in some if one is not None]) for there, some in found]
-
-    def _holding(self, columns: Array | None) -> Iterator[tuple[int, Any, Array | None]]:
-        """Column chunks with some of the columns: where those stand among them, and their indices in the chunk."""
-        if columns is None:
-            yield from ((number, slice(None), None) for number in range(self.column_ends.size - 1))
-            return
-        chunk = np.searchsorted(self.column_ends, columns, side="right") - 1
-        for number in np.unique(chunk).tolist():
-            there = np.flatnonzero(chunk == number)
-            yield number, there, columns[there] - self.column_ends[number]
 
 
 class TallChunks(Chunks):
@@ -431,7 +408,7 @@ class TallChunks(Chunks):
 
     def keep_beside(self, values: Sequence[Any]) -> list[Any]:
         """Store a value beside each row chunk, for ``over_rows``."""
-        return self.executor.keep(range(len(values)), values)
+        return self.executor.keep(values)
 
     def over_rows(self, function: Callable[..., Any], kept: Sequence[Any], *arguments: Any) -> Any:
         """Return ``function(chunk, kept, *arguments)`` of every row chunk, added up; one round."""

@@ -1,10 +1,10 @@
 """Dask's arrays and DataFrames as matrices in chunks (``chunked``): chunks stay where Dask puts them.
 
-A chunk is opened once, by a task of its own: a NumPy array, a SciPy matrix or the partition of a DataFrame becomes a
-matrix, which stays with its worker and can be computed again from the collection's graph.  Everything after that are
-rounds of requests, not new graphs.  A round on a cluster (``OnCluster``) is one task a worker: calls are grouped by the
-worker that has their chunks, and answers that add up are added up there.  Vectors that many workers need go out once.
-Without a cluster (``Scheduled``) the collection's own scheduler computes every round.
+A chunk is opened once, by a task of its own: a NumPy array or a SciPy matrix becomes a matrix, which stays with its
+worker and can be computed again from the collection's graph.  Everything after that are rounds of requests, not new
+graphs.  A round on a cluster (``OnCluster``) is one task a worker: calls are grouped by the worker that has their
+chunks, and answers that add up are added up there.  Vectors that many workers need go out once.  Without a cluster
+(``Scheduled``) the collection's own scheduler computes every round.
 
 A lost worker's chunks are computed again, and the round goes on; other faults are errors that say what to do
 (``translated``).  dask is imported only by those who pass one of its collections.
@@ -18,7 +18,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
@@ -32,41 +32,30 @@ from ascd.matrix.chunked import SUMS, Call, InTurn, answer, chunked, together
 
 #: Kinds of numbers that a column may have.
 REAL = "fiub"
-#: What makes a matrix of other things of Dask's.
-INSTEAD = {
-    "Delayed": "dask.array.from_delayed(it, shape=(n_samples, n_features), dtype=float) is an array",
-    "Future": "dask.array.from_delayed(dask.delayed(it), shape=(n_samples, n_features), dtype=float) is an array",
-    "Series": "its to_frame() is a DataFrame of one column",
-    "Index": "its to_frame() is a DataFrame of one column",
-}
-
-
-def is_frame(A: Any) -> bool:
-    """Return True for a Dask DataFrame."""
-    return hasattr(A, "to_dask_array")
+PACKAGE = __name__.partition(".")[0]
 
 
 def check_collection(A: Any) -> None:
     """Raise an error unless it is a matrix of numbers, as far as it says."""
-    name = "Delayed" if type(A).__module__.startswith("dask.delayed") else type(A).__name__
-    advice = f": {INSTEAD[name]}" if name in INSTEAD else ""
-    if name in ("Series", "Index"):
-        raise ValueError(f"A must be two-dimensional (n_samples, n_features); got dask's {name}{advice}")
-    is_table = is_frame(A) and hasattr(A, "dtypes") and hasattr(A, "columns")
-    if advice or not (is_table or hasattr(A, "chunks")):
-        raise TypeError(f"A must be an array or a DataFrame; got dask's {name}{advice}")
-    if is_table:
-        wrong = [(name, dtype) for name, dtype in A.dtypes.items() if getattr(dtype, "kind", "O") not in REAL]
-        if wrong:
-            raise TypeError(
-                f"A must hold real numbers (float, int or bool); {len(wrong)} columns of the DataFrame do not, the "
-                f"first is {wrong[0][0]!r} of dtype {wrong[0][1]}"
-            )
-    elif A.ndim != 2:
+    kind = type(A).__name__
+    if kind not in ("Array", "DataFrame"):
+        advice = "dask.array.from_delayed and to_frame() make one of other collections"
+        raise TypeError(f"A must be an array or a DataFrame; got dask's {kind}: {advice}")
+    if A.ndim != 2:
         advice = "; reshape(-1, 1) makes one feature of it" if A.ndim == 1 else ""
         raise ValueError(f"A must be two-dimensional (n_samples, n_features); got shape {A.shape}{advice}")
-    elif A.dtype is not None and A.dtype.kind not in REAL:
-        raise TypeError(f"A must hold real numbers (float, int or bool); got a dask array of dtype {A.dtype}")
+    dtypes = A.dtypes.items() if kind == "DataFrame" else [("of the array", A.dtype)]
+    for name, dtype in dtypes:
+        if getattr(dtype, "kind", "O") not in REAL:
+            raise TypeError(f"A must hold real numbers (float, int or bool); column {name!r} has dtype {dtype}")
+
+
+def as_array(A: Any) -> Any:
+    """Return a Dask DataFrame as an array of floats, in which missing values are nan; an array as it is."""
+    if not hasattr(A, "to_dask_array"):
+        return A
+    is_single = all(dtype == np.float32 for dtype in A.dtypes)
+    return A.astype(np.float32 if is_single else np.float64).to_dask_array()
 
 
 def known_widths(A: Any) -> tuple[int, ...]:
@@ -77,15 +66,10 @@ def known_widths(A: Any) -> tuple[int, ...]:
     return widths
 
 
-def check_chunk(
-    chunk: Any, said: tuple[int | None, int], place: tuple[int, int] | None = None, name: str = "A"
-) -> None:
-    """On a worker: raise an error unless a chunk, the one at this place, is what the collection says.
-
-    None is not known.
-    """
-    shape, which = tuple(chunk.shape), "" if place is None else f" (the one at {place}, counted from 0)"
-    wanted = (shape[0] if said[0] is None and shape else said[0], said[1])
+def check_chunk(chunk: Any, said: Sequence[float], which: str = "", name: str = "A") -> None:
+    """On a worker: raise an error unless a chunk has the shape that the collection says (nan: any number of rows)."""
+    shape = tuple(chunk.shape)
+    wanted = (shape[0] if shape and math.isnan(said[0]) else said[0], said[1])
     if shape != wanted:
         raise ValueError(f"{name} has a chunk of shape {shape} where the collection says {wanted}{which}")
     if chunk.dtype.kind not in REAL:
@@ -93,73 +77,38 @@ def check_chunk(
 
 
 def open_collection(A: Any, opener: Callable[[Any], Matrix]) -> Matrix:
-    """Return a Dask array or DataFrame as a matrix; ``opener`` makes a matrix of a chunk."""
-    check_collection(A)
-    chunks, rows, columns = _frame_chunks(A, opener) if is_frame(A) else _array_chunks(A, opener)
-    width = columns.size - 1
-    executor, count = executor_for(A, chunks), len(chunks) // max(1, width)
-    if rows is None:  # from the first chunk of each row
-        shapes = executor.ask([Call(row * width, 0, "shape", ()) for row in range(count)])
-        rows = np.cumsum([0, *(shape[0] for shape in shapes)])
-    check_shape((int(rows[-1]), int(columns[-1])))
-    kept = np.flatnonzero(np.diff(rows) > 0)
-    if kept.size < count:  # chunks without rows are left out
-        executor.only((kept[:, None] * width + np.arange(width)).ravel().tolist())
-        rows = np.concatenate([rows[:1], rows[kept + 1]])
-    return chunked(executor, rows, columns)
+    """Return a Dask array or DataFrame as a matrix; ``opener`` makes a matrix of a chunk.
 
-
-def _array_chunks(A: Any, opener: Callable[[Any], Matrix]) -> tuple[list[Any], Array | None, Array]:
-    """Delayed chunks of an array, row by row, and where they end; chunks without columns are left out.
-
-    They are made as an array of Dask's, which joins the tasks of a chunk with ours: the chunks' own keys are gone then.
-    Tasks are joined in another way in each computation, and Dask warns where a key that it knows comes back with other
-    tasks under it ("different run_spec").
+    Dask joins the tasks of a chunk with ours: the chunks' own keys are gone then.  It does so in another way in each
+    computation, and would warn where a key that it knows comes back with other tasks under it ("different run_spec").
     """
     import dask.array as da
 
-    heights, widths = A.chunks[0], known_widths(A)
-    kept = [number for number, width in enumerate(widths) if width > 0]
-    columns = np.cumsum([0, *(widths[number] for number in kept)])
-    rows = None if any(math.isnan(height) for height in heights) else np.cumsum([0, *heights])
+    check_collection(A)
+    A = as_array(A)
+    widths = np.array(known_widths(A), dtype=np.int64)
+    kept, columns = np.flatnonzero(widths), np.cumsum([0, *widths[widths > 0]])
+    # row chunks that hold all columns give products of them: columns lie together for that
+    by_columns = bool(kept.size == 1 and columns[-1] <= costs.AT_ONCE)
     how = {"dtype": object, "meta": np.empty((0, 0), dtype=object), "token": f"ascd-{uuid4().hex}"}
-    chunks = da.map_blocks(open_block, A, opener, _is_by_columns(columns), **how).to_delayed()
-    return chunks[:, kept].ravel().tolist(), rows, columns
+    chunks = da.map_blocks(open_chunk, A, opener, by_columns, **how).to_delayed()[:, kept]
+    executor, heights = executor_for(A, chunks.ravel().tolist()), np.array(A.chunks[0])
+    if np.isnan(heights).any():  # known to the chunks alone
+        shapes = executor.ask([Call(row * kept.size, 0, "shape", ()) for row in range(len(heights))])
+        heights = np.array([shape[0] for shape in shapes])
+    check_shape((int(heights.sum()), int(columns[-1])))
+    # chunks without rows are left out
+    executor.chunks = [chunk for k, chunk in enumerate(executor.chunks) if heights[k // kept.size] > 0]
+    return chunked(executor, np.cumsum([0, *heights[heights > 0].astype(np.int64)]), columns)
 
 
-def _frame_chunks(A: Any, opener: Callable[[Any], Matrix]) -> tuple[list[Any], None, Array]:
-    """The partitions of a DataFrame: how many rows they have is not known."""
-    import dask
-
-    make, columns = dask.delayed(open_chunk, pure=False), np.array([0, len(A.columns)])
-    given = opener, _is_by_columns(columns), (None, len(A.columns))
-    return [make(chunk, *given, (number, 0)) for number, chunk in enumerate(A.to_delayed())], None, columns
-
-
-def _is_by_columns(columns: Array) -> bool:
-    """Row chunks that hold all columns give products of them: columns lie together for that."""
-    return bool(columns.size == 2 and columns[-1] <= costs.AT_ONCE)
-
-
-def open_block(chunk: Any, opener: Callable[[Any], Matrix], by_columns: bool, block_info: Any = None) -> Any:
-    """On a worker: open a chunk of an array, whose shape and place come from Dask."""
-    (height, width), place = block_info[None]["chunk-shape"], block_info[None]["chunk-location"]
-    return open_chunk(chunk, opener, by_columns, (None if math.isnan(height) else height, width), tuple(place))
-
-
-def open_chunk(
-    chunk: Any, opener: Callable[[Any], Matrix], by_columns: bool, size: tuple[int | None, int], place: tuple[int, int]
-) -> Any:
-    """On a worker: open a chunk (one without rows stays as it is); the collection says its size and place."""
-    if hasattr(chunk, "to_scipy_sparse"):  # of the library "sparse"
-        chunk = chunk.to_scipy_sparse()
-    if hasattr(chunk, "iloc"):
-        is_single = all(dtype == np.float32 for dtype in chunk.dtypes)
-        chunk = chunk.to_numpy(dtype=np.float32 if is_single else np.float64, na_value=np.nan)
+def open_chunk(chunk: Any, opener: Callable[[Any], Matrix], by_columns: bool, block_info: Any = None) -> Any:
+    """On a worker: open a chunk, whose shape and place come from Dask; one without rows stays as it is."""
     if isinstance(chunk, np.ma.MaskedArray):  # what is masked is missing
         chunk = np.ma.filled(chunk.astype(np.float64), np.nan)
     chunk = chunk if hasattr(chunk, "shape") else np.asarray(chunk)
-    check_chunk(chunk, size, place)
+    place = tuple(block_info[None]["chunk-location"])
+    check_chunk(chunk, block_info[None]["chunk-shape"], f" (the one at {place}, counted from 0)")
     if 0 in chunk.shape:
         return chunk
     if by_columns:
@@ -168,14 +117,11 @@ def open_chunk(
     return opener(chunk)
 
 
-PACKAGE = __name__.partition(".")[0]
-
-
 def executor_for(collection: Any, chunks: Sequence[Any]) -> Scheduled | OnCluster:
     """Return the executor of delayed chunks, which a cluster begins to compute."""
     client = client_of(collection)
     if client is None:
-        return Scheduled(collection, chunks)
+        return Scheduled(float(collection.nbytes), chunks)
     check_workers(client)
     with translated(client):
         return OnCluster(client, client.compute(list(chunks)))
@@ -191,41 +137,35 @@ def client_of(collection: Any) -> Any:
 
 def computed(collection: Any) -> Array:
     """Return a Dask vector as a NumPy array."""
-    if type(collection).__name__ == "Future":
-        with translated(collection.client):
-            return np.asarray(collection.result())
-    client = client_of(collection)
-    with nullcontext() if client is None else translated(client):
-        return np.asarray(collection.compute())
+    is_future = type(collection).__name__ == "Future"
+    with translated(collection.client if is_future else client_of(collection)):
+        return np.asarray(collection.result() if is_future else collection.compute())
 
 
 class Scheduled(InTurn):
     """No cluster: the collection's own scheduler computes every round.
 
-    Chunks are kept in memory where they have room; else every round computes them anew, from file to file, say.
+    Chunks are kept in memory where they have room, or it is not known (``size``); else every round computes them anew,
+    from file to file, say.
     """
 
     is_remote = True
 
-    def __init__(self, collection: Any, chunks: Sequence[Any]) -> None:
+    def __init__(self, size: float, chunks: Sequence[Any]) -> None:
         import dask
 
-        # a DataFrame's is not known
-        size = float(collection.nbytes) if hasattr(collection, "chunks") else math.nan
-        is_small = not size > costs.MEMORY_SHARE * _free_bytes()
-        self.chunks = list(dask.persist(*chunks)) if is_small else list(chunks)
+        is_large = size > costs.MEMORY_SHARE * _free_bytes()
+        super().__init__(chunks if is_large else dask.persist(*chunks))
 
     def ask(self, calls: Sequence[Call]) -> list[Any]:
         import dask
 
-        make = dask.delayed(answer, pure=False, traverse=False)
-        return list(dask.compute(*(make(self.chunks[call.chunk], call.request, call.arguments) for call in calls)))
+        return list(dask.compute(*super().ask(calls)))
 
-    def changed(self, function: Callable[..., Any], *arguments: Any) -> Scheduled:
+    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         import dask
 
-        make = dask.delayed(function, pure=False, traverse=False)
-        return Scheduled(None, [make(chunk, *arguments) for chunk in self.chunks])
+        return dask.delayed(function, pure=False, traverse=False)(*arguments)
 
 
 def _free_bytes() -> float:
@@ -243,25 +183,17 @@ class OnCluster(InTurn):
 
     def __init__(self, client: Any, chunks: Sequence[Any]) -> None:
         super().__init__(chunks)
-        self.client, self.is_loaded = client, False
-        self.sent = self.received = 0
-        self.homes: dict[int, str] = {}
-
-    def changed(self, function: Callable[..., Any], *arguments: Any) -> OnCluster:
-        with translated(self.client):
-            chunks = [self.client.submit(function, chunk, *arguments, pure=False) for chunk in self.chunks]
-        return OnCluster(self.client, chunks)
-
-    def only(self, chunks: Sequence[int]) -> None:
-        super().only(chunks)
-        self.homes.clear()
+        self.client, self.sent, self.received = client, 0, 0
+        self.homes: dict[str, str] = {}
 
     def ask(self, calls: Sequence[Call]) -> list[Any]:
         """One task a worker; Dask sends it to another, and computes the chunks again, where a worker is lost."""
         tasks: list[Any] = []
-        with translated(self.client), _large_graphs():
+        with translated(self.client):
             try:
-                groups = self._groups(calls)
+                groups: dict[str, list[int]] = {}
+                for number, home in enumerate(self._homes_of([self.chunks[call.chunk] for call in calls])):
+                    groups.setdefault(home, []).append(number)
                 shared = {key: self._stored(one) for key, one in _in_many(groups.values(), calls).items()}
                 tasks += shared.values()
                 asked = [self._task(home, [calls[k] for k in numbers], shared) for home, numbers in groups.items()]
@@ -269,8 +201,8 @@ class OnCluster(InTurn):
                 wait_until_done(self.client, asked)
                 found = self.client.gather(asked)
             except BaseException:  # Ctrl-C too: nobody waits for them any more
-                self.homes.clear()
-                tasks += () if self.is_loaded else self.chunks
+                tasks += () if self.homes else self.chunks
+                self.homes = {}
                 if tasks and self.client.status == "running":
                     self.client.cancel(tasks, reason="the round was given up")
                 raise
@@ -281,56 +213,43 @@ class OnCluster(InTurn):
                 answers[number] = one
         return answers
 
-    def keep(self, chunks: Sequence[int], values: Sequence[Any]) -> list[Any]:
+    def keep(self, values: Sequence[Any]) -> list[Any]:
         """As tasks, not by ``scatter``: what a lost worker had is made again from here."""
-        with translated(self.client), _large_graphs():
-            self._find_homes()
-            return [self._stored(one, self.homes[chunk]) for chunk, one in zip(chunks, values, strict=True)]
+        homes = self._homes_of(self.chunks[: len(values)])
+        return [self._stored(one, home) for one, home in zip(values, homes, strict=True)]
+
+    def run(self, function: Callable[..., Any], *arguments: Any, home: str = "") -> Any:
+        """Return the future of a task, on this worker, if it is there."""
+        import dask
+
+        where = {"workers": [home], "allow_other_workers": True} if home else {}
+        # no warning that tasks are large: vectors are what a round is about
+        with translated(self.client), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            return self.client.submit(function, *arguments, pure=False, **where)
 
     def _stored(self, value: Any, home: str = "") -> Any:
         """A task whose result is this value."""
         self.sent += bytes_of(value)
-        return self.client.submit(_same, value, pure=False, **_at(home))
+        return self.run(_same, value, home=home)
 
     def _task(self, home: str, calls: list[Call], shared: dict[int, Any]) -> Any:
         """A task that answers these calls; futures in its lists become what they stand for."""
-        self.sent += bytes_of(
-            list({id(a): a for call in calls for a in call.arguments if id(a) not in shared}.values())
-        )
+        own = {id(one): one for call in calls for one in call.arguments if id(one) not in shared}
+        self.sent += bytes_of(list(own.values()))
         listed = [
             [self.chunks[call.chunk], call.request, call.column, [shared.get(id(one), one) for one in call.arguments]]
             for call in calls
         ]
-        return self.client.submit(answer_calls, listed, pure=False, **_at(home))
+        return self.run(answer_calls, listed, home=home)
 
-    def _groups(self, calls: Sequence[Call]) -> dict[str, list[int]]:
-        """Numbers of calls by the worker that has their chunk."""
-        self._find_homes()
-        groups: dict[str, list[int]] = {}
-        for number, call in enumerate(calls):
-            groups.setdefault(self.homes[call.chunk], []).append(number)
-        return groups
-
-    def _find_homes(self) -> None:
-        """Find where the chunks are, once they are computed; any worker will do for those that are nowhere."""
-        if self.homes:
-            return
-        wait_until_done(self.client, self.chunks)
-        self.is_loaded = True
-        where = self.client.who_has(self.chunks)
-        self.homes = {k: min(where.get(chunk.key, ()), default="") for k, chunk in enumerate(self.chunks)}
-
-
-def _at(home: str) -> dict[str, Any]:
-    """On this worker, if it is there."""
-    return {"workers": [home], "allow_other_workers": True} if home else {}
-
-
-def _large_graphs() -> Any:
-    """No warning that tasks are large: vectors are what a round is about."""
-    import dask
-
-    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
+    def _homes_of(self, chunks: Sequence[Any]) -> list[str]:
+        """The workers that have these chunks, once all are computed; any worker will do for those that are nowhere."""
+        if not all(chunk.key in self.homes for chunk in chunks):
+            with translated(self.client):
+                wait_until_done(self.client, self.chunks)
+                where = self.client.who_has(self.chunks)
+            self.homes = {chunk.key: min(where.get(chunk.key, ()), default="") for chunk in self.chunks}
+        return [self.homes[chunk.key] for chunk in chunks]
 
 
 def _in_many(groups: Iterable[list[int]], calls: Sequence[Call]) -> dict[int, Array]:
@@ -338,11 +257,12 @@ def _in_many(groups: Iterable[list[int]], calls: Sequence[Call]) -> dict[int, Ar
     counts: Counter[int] = Counter()
     known: dict[int, Array] = {}
     for numbers in groups:
-        arguments = (one for number in numbers for one in calls[number].arguments if isinstance(one, np.ndarray))
-        own = {id(one): one for one in arguments if one.nbytes > costs.SMALL_MESSAGE}
-        counts.update(own.keys())
-        known.update(own)
-    return {key: one for key, one in known.items() if counts[key] > costs.SENT_TO_EACH}
+        arrays = {id(one): one for k in numbers for one in calls[k].arguments if isinstance(one, np.ndarray)}
+        counts.update(arrays.keys())
+        known |= arrays
+    return {
+        key: one for key, one in known.items() if counts[key] > costs.SENT_TO_EACH and one.nbytes > costs.SMALL_MESSAGE
+    }
 
 
 # ---- on a worker
@@ -380,17 +300,16 @@ def bytes_of(one: Any) -> int:
 
 
 def check_workers(client: Any) -> None:
-    """Raise an error unless scheduler and workers have this version."""
+    """Raise an error unless there is a worker, and scheduler and workers have this version."""
     if client.asynchronous:
         raise TypeError("the client must not be asynchronous: fits wait for their rounds; use Client(...) without it")
     with translated(client):
+        _wait_for_a_worker(client, RuntimeError)
         found = client.get_versions(packages=[PACKAGE])
-        if not found["workers"]:  # they may still be starting
-            _wait_for_a_worker(client, RuntimeError)
-            found = client.get_versions(packages=[PACKAGE])
+    here = found["client"]["packages"].get(PACKAGE)
     places = {"the scheduler": found["scheduler"], **found["workers"]}
-    here, *others = ((info or found["client"])["packages"].get(PACKAGE) for info in (found["client"], *places.values()))
-    wrong = [(name, version) for name, version in zip(places, others, strict=True) if version != here]
+    versions = {name: info["packages"].get(PACKAGE) for name, info in places.items() if info}
+    wrong = [(name, version) for name, version in versions.items() if version != here]
     if wrong:
         name, version = wrong[0]
         has = f"no {PACKAGE}" if version in (None, "MISSING") else f"{PACKAGE} {version}"
@@ -424,7 +343,10 @@ def _wait_for_a_worker(client: Any, kind: type[Exception]) -> None:
 
 @contextmanager
 def translated(client: Any) -> Iterator[None]:
-    """Turn what Dask raises into errors that say what to do."""
+    """Turn what Dask raises into errors that say what to do; without a client nothing can go wrong."""
+    if client is None:
+        yield
+        return
     from distributed.comm import CommClosedError
     from distributed.scheduler import KilledWorker
 
@@ -433,24 +355,18 @@ def translated(client: Any) -> Iterator[None]:
     except KilledWorker as error:
         raise MemoryError(
             f"workers were killed again and again while they worked on one task ({error.task}), most likely for want "
-            "of memory. Make chunks smaller (X.rechunk), so that a worker can hold its chunks twice; give workers more "
-            "memory or use more of them; keep data in float32 or sparse"
-        ) from error
-    except CancelledError as error:
-        if "connection-lost" in str(error) or "scheduler-restart" in str(error) or client.status != "running":
-            raise DataGone(_SCHEDULER_GONE) from error
-        raise DataGone(
-            "chunks of X are lost and cannot be computed again: they were on a worker that is gone, and were put there "
-            "by client.scatter or by a future that has no graph. Make X from files or from functions "
-            "(dask.array.from_delayed, read_parquet), or scatter with broadcast=True"
+            "of memory: make chunks smaller (X.rechunk), or use more workers, or workers with more memory"
         ) from error
     except Exception as error:  # a chunk's file may be missing, say: that passes as it is
-        if isinstance(error, CommClosedError) or client.status != "running" or "trying to connect" in str(error):
-            raise DataGone(_SCHEDULER_GONE) from error
-        raise
-
-
-_SCHEDULER_GONE = (
-    "the cluster's scheduler has gone away, and the chunks with it. Start it again (or another one), make a new Client "
-    "and fit again"
-)
+        words = ("connection-lost", "scheduler-restart", "trying to connect")
+        is_cut = isinstance(error, CommClosedError) or any(word in str(error) for word in words)
+        if is_cut or client.status != "running":
+            raise DataGone(
+                "the cluster's scheduler has gone away, and the chunks with it: make a new Client and fit again"
+            ) from error
+        if not isinstance(error, CancelledError):
+            raise
+        raise DataGone(
+            "chunks of X are lost and cannot be computed again: they were put on a worker that is gone, by "
+            "client.scatter or by a future without a graph; scatter with broadcast=True, or make X from files"
+        ) from error
