@@ -115,7 +115,8 @@ def _table(A: Array, seed: int) -> Any:
         block = A[:, left:right]
         if is_category(block):
             codes = np.where(block.any(axis=1), block.argmax(axis=1), -1)
-            blocks[f"c{number}"] = pandas.Categorical.from_codes(codes, categories=[*range(block.shape[1])])
+            levels = pandas.Categorical.from_codes(codes, categories=[*range(block.shape[1])])
+            blocks[f"c{number}"] = pandas.Series(levels)
         elif chance(rng, 0.3):
             blocks[f"c{number}"] = sparse.csr_array(block)
         else:

@@ -72,7 +72,7 @@ class InTurn:
         return function(*arguments)
 
     def keep(self, values: Sequence[Any]) -> list[Any]:
-        """Store values beside the first chunks for many rounds; what is returned may be an argument of calls to them."""
+        """Store values beside the first chunks for many rounds; what is returned stands for them in calls."""
         return list(values)
 
     def changed(self, function: Callable[..., Any], *arguments: Any) -> InTurn:

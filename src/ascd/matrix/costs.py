@@ -46,10 +46,6 @@ NEAR_FETCHED = 256_000_000
 #: piece that is read, of which there are three.  With these a fit whose working set needs half of the memory stays
 #: within it (``python benchmarks/reach.py --only disk``, λ_max/100).
 FILE_NEAR, FILE_ROOM, FILE_PIECE = 0.55, 0.6, 1 / 32
-#: Of the same memory, a part of a chunk that is larger than all of it and is decoded again for every part: a chunk of
-#: twice the memory 8 times a pass, where parts of a piece's size would have it decoded 64 times; two parts are in
-#: memory.
-FILE_PART = 1 / 4
 #: Columns whose products with each other all come with a pass over tall data in chunks (32 MB of them).
 AT_ONCE = 2000
 #: Without a cluster, chunks of a collection stay in memory if they take at most this share of what is free.

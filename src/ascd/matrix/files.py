@@ -6,7 +6,7 @@ read ahead, the rest for vectors and products.
 
 Some formats decode a *chunk* at a time, all rows of a group and a few columns, whatever is requested of it.  Pieces are
 made of whole chunks there, so that a pass decodes each one once.  A chunk larger than a piece is a piece by itself, and
-none is read ahead of it; only one larger than all the memory is cut, and decoded again for each part.
+none is read ahead of it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -139,30 +140,16 @@ class FileMatrix(CachedMatrix):
 
     def _places(self, columns: Array | None) -> Iterator[Piece]:
         """Where the pieces are: none is too large, unless it is one chunk that can only be read as a whole."""
-        n, together = self.shape[1], self.reader.together
-        wanted = np.arange(n) if columns is None else columns
-        if wanted.size == 0:
-            return
+        wanted = np.arange(self.shape[1]) if columns is None else columns
         order = np.argsort(wanted, kind="stable")
-        ordered = wanted[order]
-        chunks = np.concatenate([[0], np.cumsum(np.diff(ordered // together) != 0)])
-        for start, stop in zip(self.reader.ends[:-1].tolist(), self.reader.ends[1:].tolist(), strict=True):
-            chunk = self._chunk(stop - start)
-            at_once = max(1, int(self.piece / chunk))
-            breaks = np.flatnonzero(np.diff(chunks // at_once)) + 1
-            for left, right in zip([0, *breaks.tolist()], [*breaks.tolist(), wanted.size], strict=True):
-                chosen = None if columns is None and right - left == wanted.size else ordered[left:right]
-                count = int(chunks[right - 1] - chunks[left]) + 1
-                tall = self._height(stop - start, count * chunk)
+        number = np.unique(wanted[order] // self.reader.together, return_inverse=True)[1]
+        for start, stop in pairwise(self.reader.ends.tolist() if wanted.size else []):
+            share = self.piece / self._chunk(stop - start)
+            tall = max(1, int(min(1.0, share) * (stop - start))) if self.reader.rows_apart else stop - start
+            for there in np.split(order, np.flatnonzero(np.diff(number // max(1, int(share)))) + 1):
+                chosen = None if columns is None and there.size == wanted.size else wanted[there]
                 for top in range(start, stop, tall):
-                    yield Piece(slice(top, min(top + tall, stop)), order[left:right], chosen)
-
-    def _height(self, height: int, size: float) -> int:
-        """Rows of a piece, of so many that take ``size`` bytes together."""
-        if self.reader.is_sparse or (not self.reader.rows_apart and size <= self.memory):
-            return height
-        limit = self.piece if self.reader.rows_apart else costs.FILE_PART * self.memory
-        return min(height, max(1, int(height * limit / size)))
+                    yield Piece(slice(top, min(top + tall, stop)), there, chosen)
 
 
 def as_piece(values: Any) -> LocalDense | LocalSparse | DenseRows:

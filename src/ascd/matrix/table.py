@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csc_array
 
-from ascd._core.checks import Array
 from ascd.matrix.chunked import InTurn, WideChunks
 from ascd.matrix.open import open_design
 
@@ -136,16 +135,10 @@ def _named(blocks: Any) -> Iterator[tuple[str, Any]]:
 
 def _parts_of(name: str, block: Any, known: Levels) -> Iterator[Columns]:
     """The chunks of one block; ``name`` is for blocks that have none of their own."""
-    if isinstance(block, Table):
-        yield from block._columns
-    elif hasattr(block, "iloc") and hasattr(block, "columns"):
+    if hasattr(block, "iloc"):
+        if not hasattr(block, "columns"):
+            block = block.to_frame(name if block.name is None else block.name)
         yield from _of_frame(name, block, known)
-    elif hasattr(block, "iloc"):
-        yield from _of_frame(name, block.to_frame(name if block.name is None else block.name), known)
-    elif hasattr(block, "categories") and hasattr(block, "codes"):
-        import pandas
-
-        yield from _of_frame(name, pandas.DataFrame({name: block}), known)
     else:
         part = _opened(name, block)
         yield Columns(part, name, [name] if part.shape[1] == 1 else [f"{name}[{j}]" for j in range(part.shape[1])])
@@ -168,28 +161,30 @@ def _opened(name: str, block: Any) -> Any:
 def _of_frame(block: str, frame: Any, known: Levels) -> Iterator[Columns]:
     """Neighbours of one kind are one chunk; a category is one by itself."""
     names = [str(name) for name in frame.columns]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"blocks: the columns of a DataFrame must have different names; {twice!r} is there twice")
-    kinds = [_kind(frame.iloc[:, j], name, (block, name) in known) for j, name in enumerate(names)]
+    kinds = [
+        "category" if (block, name) in known else _kind(dtype, name)
+        for name, dtype in zip(names, frame.dtypes, strict=True)
+    ]
     for kind, run in groupby(range(len(names)), key=lambda j: kinds[j]):
         places = list(run)
         if kind == "category":
             yield from (_category(frame.iloc[:, j], (block, names[j]), known.get((block, names[j]))) for j in places)
             continue
         chosen = frame.iloc[:, places]
-        values = chosen.sparse.to_coo().tocsc() if kind == "sparse" else _numbers(chosen)
+        if kind == "sparse":
+            values = chosen.sparse.to_coo().tocsc()
+        elif isinstance(chosen.dtypes.iloc[0], np.dtype):  # as they lie
+            values = np.asarray(chosen)
+        else:  # pandas' own types, which have missing values
+            values = chosen.to_numpy(dtype=np.float64, na_value=np.nan)
         yield Columns(open_design(values), block, [names[j] for j in places])
 
 
-def _kind(column: Any, name: str, is_known: bool) -> str:
+def _kind(dtype: Any, name: str) -> str:
     """A category, sparse, or the dtype of numbers; columns of one kind are stored together."""
-    dtype = column.dtype
-    if is_known or str(dtype) == "category":
+    if str(dtype) == "category":
         return "category"
     if str(dtype).startswith("Sparse"):
-        if dtype.fill_value != 0 or dtype.subtype.kind not in "fiub":
-            raise ValueError(f"blocks: the sparse column {name!r} must hold numbers and leave out zeros; it is {dtype}")
         return "sparse"
     if getattr(dtype, "kind", "O") not in "fiub":
         raise TypeError(
@@ -199,29 +194,19 @@ def _kind(column: Any, name: str, is_known: bool) -> str:
     return str(dtype)
 
 
-def _numbers(frame: Any) -> Array:
-    """Numbers as they lie; pandas' own types, which have missing values, as float64."""
-    if any(not isinstance(dtype, np.dtype) for dtype in frame.dtypes):
-        return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
-    return np.asarray(frame.to_numpy())
-
-
 def _category(column: Any, key: tuple[str, str], levels: Sequence[Any] | None) -> Columns:
     """The 0/1 columns of a category's levels; of the given ones where there are some."""
-    block, name = key
-    if levels is None:
-        found, codes = list(column.cat.categories), np.asarray(column.cat.codes)
-    else:
-        import pandas
+    import pandas
 
-        found = list(levels)
-        codes = pandas.Index(found).get_indexer(column.astype(object))
-    if not found:
+    block, name = key
+    found = pandas.Index(column.array.categories if levels is None else levels)
+    codes = column.array.codes if levels is None else found.get_indexer(column.astype(object))
+    if not len(found):
         raise ValueError(f"blocks: the category {name!r} has no level at all; leave it out")
     rows = np.flatnonzero(codes >= 0)
     entries = np.ones(rows.size, dtype=np.uint8), (rows, codes[rows])
     columns = open_design(csc_array(entries, shape=(codes.size, len(found))))
-    return Columns(columns, block, [f"{name}={level}" for level in found], (key, found))
+    return Columns(columns, block, [f"{name}={level}" for level in found], (key, list(found)))
 
 
 def _different(names: list[str], parts: list[Columns]) -> list[str]:
