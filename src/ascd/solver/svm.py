@@ -48,6 +48,7 @@ from ascd.problem.certificate import gap_of_gradient
 from ascd.problem.losses import check_signs
 from ascd.problem.penalties import Box
 from ascd.problem.problem import Problem
+from ascd.problem.terms import penalty_conjugates
 from ascd.problem.tuning import DOMAIN_ROUNDING
 from ascd.results import Limits
 from ascd.solver import tuning
@@ -130,22 +131,13 @@ def signed_box(y: Array, C: float, loss: str, sample_weight: Array | None = None
 
 def primal_value(problem: Problem, beta: Array) -> tuple[Array, float, float]:
     """Return the primal weights w = ∇f(Aβ), their objective f*(w) + Σ_j Ψ_j*(−⟨a_j, w⟩) and a bound on its gap."""
-    _, predictor, weights = problem.evaluate(beta)
+    objective, predictor, weights = problem.evaluate(beta)
     products = problem.design.dots(np.arange(problem.n_features), weights)
-    value = conjugate_sum(problem.parts, weights, products)
+    conjugates = np.empty(products.size)
+    penalty_conjugates(problem.parts.penalty, -products, conjugates)
+    loss = objective - problem.cost(beta[:, None])
+    value = predictor @ weights - loss + conjugates.sum()  # f(z) + f*(w) = ⟨z, w⟩ where w = ∇f(z)
     return weights, float(value), gap_of_gradient(problem, beta, predictor, weights, products)
-
-
-@kernel
-def conjugate_sum(problem: Any, weights: Array, products: Array) -> float:
-    """Σ f_k*(w_k) + Σ Ψ_j*(−u_j)."""
-    total = 0.0
-    for k in range(weights.size):
-        weight = at(problem.sample.weight, k)
-        total += weight * problem.loss.conjugate(problem.sample.target[k], weights[k] / weight)
-    for j in range(products.size):
-        total += problem.penalty.cost_conjugate(-products[j], j)
-    return total
 
 
 class Clipped(NamedTuple):
@@ -442,21 +434,18 @@ class InteriorPoint:
         """Return the best point found and its raw gradient: steps end at a gap of ``goal``."""
         gradient = self._gradient(x, raw_gradient)
         gap = self._gap(x, gradient)
-        best, state = (x, raw_gradient, gap), self._start(x, gradient, gap)
-        # distances to the ends are kept by themselves: x may be rounded to beyond one
-        here = np.clip(self.low + state[BELOW], self.low, self.high)
-        raw_gradient = raw_gradient + self.weight * self._predictor(here - x)
+        best, state = (gap, x, raw_gradient), self._start(x, gradient, gap)
+        move: Array | None = np.clip(self.low + state[BELOW], self.low, self.high) - x
         for _ in range(80):
-            gradient = self._gradient(here, raw_gradient)
-            gap = self._gap(here, gradient)
-            if gap < best[2]:
-                best = here, raw_gradient, gap
-            move = self._step(state, gradient) if goal < gap < math.inf else None
             if move is None:
                 break
-            here = np.clip(here + move, self.low, self.high)
+            x = np.clip(x + move, self.low, self.high)  # distances to the ends are kept by themselves: it is rounded
             raw_gradient = raw_gradient + self.weight * self._predictor(move)
-        return best[0], best[1]
+            gradient = self._gradient(x, raw_gradient)
+            gap = self._gap(x, gradient)
+            best = (gap, x, raw_gradient) if gap < best[0] else best
+            move = self._step(state, gradient) if goal < gap < math.inf else None
+        return best[1], best[2]
 
     def _gradient(self, x: Array, raw_gradient: Array) -> Array:
         self.reads += self.columns.size
