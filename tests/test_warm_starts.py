@@ -95,17 +95,15 @@ def test_gaps_of_warm_starts_are_true(folder, order):
 
 def test_wrong_warm_starts_are_dropped(folder, monkeypatch, expected):
     """No coordinate may move but those that have: most warm starts miss what comes next."""
-    dropped, end = [], WarmStarts.end
+    dropped, prepare = [], WarmStarts._prepare
 
-    def watched(self):
-        before = len(self.waiting)
-        end(self)
-        dropped.append(before > len(self.waiting))
+    def watched(self, factors):
+        dropped.append(self.at_once < tuning.MOST_WARM_STARTS)
+        return prepare(self, factors)
 
-    monkeypatch.setattr(tuning, "WORTH_A_PASS", 0.0)
     monkeypatch.setattr(tuning, "GOOD_START", 0.0)
-    monkeypatch.setattr(WarmStarts, "end", watched)
-    monkeypatch.setattr(WarmStarts, "_score", lambda self, last: np.full(N, -1.0))
+    monkeypatch.setattr(WarmStarts, "_prepare", watched)
+    monkeypatch.setattr(WarmStarts, "_may_move", lambda self, last, room: self.state.support)
     found = path_of(opened(folder))
     assert any(dropped)
     assert found.status is Status.CONVERGED

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -105,44 +106,31 @@ def path(
             needed = "given" if alphas is None else "smaller"
             _check_largest(penalty, float(factors.max()), problem.n_features, needed)
             check_bounded(penalty.scaled(float(factors.min())), problem.norm)
-        walk = _Walk(solver, penalty, reference, tol, limits, stopwatch)
         watch = Recorder(solver, callback, lambda *_: None, stopwatch)
-        status = walk.along(factors, stop_early, watch, show)
-    return walk.result(factors, status, stopwatch.seconds)
+        walk = _Walk(solver, penalty, tol * reference, limits, watch)
+        status = walk.along(factors, stop_early, show)
+    return walk.result(factors, status, reference)
 
 
 class _Walk:
-    """The points met so far."""
+    """The fits of a path so far: of each the rows of x that are not zero, and what else ``Path`` has of it."""
 
-    def __init__(
-        self, solver: Solver, penalty: Any, reference: float, tol: float, limits: Limits, stopwatch: Stopwatch
-    ) -> None:
-        self.solver, self.penalty, self.reference = solver, penalty, reference
-        self.limits, self.stopwatch = limits, stopwatch
-        self.tolerance = tol * reference
-        self.points: list[tuple[Array, Array]] = []
-        self.constants: list[Any] = []
-        self.rows: list[tuple[float, ...]] = []
-        self.warm_starts = None
-        if WarmStarts.pays(solver) and limits.max_iter > 0:
-            self.warm_starts = WarmStarts(solver, penalty, self.tolerance)
+    def __init__(self, solver: Solver, penalty: Any, tolerance: float, limits: Limits, watch: Recorder) -> None:
+        self.solver, self.penalty, self.tolerance, self.limits, self.watch = solver, penalty, tolerance, limits, watch
+        self.stopwatch, self.warm_starts = watch.stopwatch, WarmStarts(solver, penalty, tolerance)
+        self.fits: list[tuple[Any, ...]] = []
 
-    def along(self, factors: Array, stop_early: bool, watch: Recorder, show: Any) -> Status:
+    def along(self, factors: Array, stop_early: bool, show: Any) -> Status:
         worst = Status.CONVERGED
         try:
-            for number, factor in enumerate(factors):
+            for number, factor in enumerate(factors.tolist()):
                 before, is_last = self.solver.n_iter, number + 1 == factors.size
-                warm = self.warm_starts if number > 0 and self.stopwatch.seconds < self.limits.max_time else None
-                if warm:
-                    warm.begin(factors[number:])
-                status = self._minimise(float(factor), watch, confirm=is_last)
-                if warm:
-                    warm.end()
-                self._keep(before)
+                has_time = self.limits.max_iter > 0 and self.stopwatch.seconds < self.limits.max_time
+                with self.warm_starts.used(factors[number:] if number > 0 and has_time else factors[:0]):
+                    status = self._minimise(factor, confirm=is_last)
                 if stop_early and not is_last and self._hardly_changes():
-                    is_last, status = True, self._minimise(float(factor), watch, confirm=True)
-                    self.points.pop(), self.rows.pop(), self.constants.pop()
-                    self._keep(before)
+                    is_last, status = True, self._minimise(factor, confirm=True)
+                self._keep(before)
                 show(number + 1, self.solver.report.objective)
                 if status in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.DIVERGED):
                     return status
@@ -155,42 +143,39 @@ class _Walk:
             return give_up(self.solver, self.tolerance, error)
         return worst
 
-    def _minimise(self, factor: float, watch: Recorder, confirm: bool) -> Status:
-        left = self.limits.max_time - self.stopwatch.seconds
-        limits = self.limits._replace(max_time=left)
-        status = self.solver.minimise(self.penalty.scaled(factor), self.tolerance, limits, watch, confirm)
+    def _minimise(self, factor: float, confirm: bool) -> Status:
+        limits = self.limits._replace(max_time=self.limits.max_time - self.stopwatch.seconds)
+        status = self.solver.minimise(self.penalty.scaled(factor), self.tolerance, limits, self.watch, confirm)
         if not status.is_answer:
             self.solver.settle(self.tolerance)
         return status
 
-    def _keep(self, before: int) -> None:
-        solver, now, zero = self.solver, self.solver.report, self.solver.state.zero_value
-        x, is_flat = solver.x, solver.problem.loss.is_flat
-        there = nonzero_rows(x)
-        self.points.append((there, x[there]))
-        explained = 1.0 - solver.loss_value / zero if zero > 0.0 else 0.0
-        self.constants.append(float(solver.constant[0]) if is_flat else solver.constant)
-        self.rows.append((now.objective, now.gap, solver.n_iter - before, explained))
+    def _explained(self) -> float:
+        zero = self.solver.state.zero_value
+        return 1.0 - self.solver.loss_value / zero if zero > 0.0 else 0.0
 
     def _hardly_changes(self) -> bool:
         """Return whether the deviance explained is nearly all, or hardly grows: glmnet's rule."""
-        explained = [row[3] for row in self.rows]
-        if len(explained) < 5:
-            return False
-        return explained[-1] > 0.999 or explained[-1] - explained[-2] < 1e-5 * explained[-1]
+        explained = self._explained()
+        return len(self.fits) > 3 and (explained > 0.999 or explained - self.fits[-1][-1] < 1e-5 * explained)
 
-    def result(self, factors: Array, status: Status, seconds: float) -> Path:
-        problem, count = self.solver.problem, len(self.points)
+    def _keep(self, before: int) -> None:
+        solver, now = self.solver, self.solver.report
+        there, numbers = nonzero_rows(solver.x), (now.objective, now.gap, solver.n_iter - before, self._explained())
+        self.fits.append((there, solver.x[there], solver.constant, *numbers))
+
+    def result(self, factors: Array, status: Status, reference: float) -> Path:
+        problem, count, is_flat = self.solver.problem, len(self.fits), self.solver.problem.loss.is_flat
         coefs = np.zeros((problem.n_features, problem.n_outputs, count), order="F")
-        for number, (there, values) in enumerate(self.points):
+        for number, (there, values, *_) in enumerate(self.fits):
             coefs[problem.groups.order[there], :, number] = values
-        is_flat, table = problem.loss.is_flat, np.array(self.rows).reshape(count, 4).T
-        shape = (count,) if is_flat else (count, problem.n_outputs)
+        constants = np.array([fit[2] for fit in self.fits]).reshape(count, problem.n_outputs).T
+        table = np.array([fit[3:] for fit in self.fits]).reshape(count, 4).T
         return Path(
             alphas=factors[:count], coefs=coefs[:, 0] if is_flat else coefs,
-            intercepts=np.array(self.constants).reshape(shape).T, objectives=table[0], gaps=table[1],
+            intercepts=constants[0] if is_flat else constants, objectives=table[0], gaps=table[1],
             n_iters=table[2].astype(np.int64), deviance_ratio=table[3], reads=int(self.solver.reads), status=status,
-            zero_objective=self.reference, seconds=seconds,
+            zero_objective=reference, seconds=self.stopwatch.seconds,
         )  # fmt: skip
 
 
@@ -203,28 +188,30 @@ def largest_alpha(solver: Solver, penalty: Any, reference: float, limits: Limits
         raise ValueError(
             "alphas must be given where the path does not start at zero: x0, or a penalty that excludes it"
         )
-
-    def at_zero() -> float:
-        if not solver.bounds.is_exact(solver.state.raw_gradient):
-            solver.bounds.read_all(solver.state.raw_gradient)
-        gradient = solver.bounds.estimate
-        if solver.problem.is_by_coordinate:
-            return float(factor_at_zero(penalty, penalty.scaled(0.0), gradient.ravel()))
-        return block_factor_at_zero(solver.problem, penalty, gradient)
-
-    factor = needed = at_zero()
-    if factor == 0.0 or math.isinf(factor):
+    factor = needed = _needed(solver, penalty)
+    if math.isinf(factor):
         raise ValueError(
             "alphas must be given: the penalty has no kink at zero, so no alpha makes all coefficients zero"
-            if math.isinf(factor) else "alphas must be given: every alpha makes all coefficients zero"
-        )  # fmt: skip
+        )
+    if factor == 0.0:
+        raise ValueError("alphas must be given: every alpha makes all coefficients zero")
     for _ in range(20):  # fit unpenalised coordinates first: that changes the gradient of the others
         solver.minimise(penalty.scaled(factor), 1e-12 * reference, limits, lambda solver: False)
-        needed = at_zero()
+        needed = _needed(solver, penalty)
         if needed <= factor * (1.0 + 1e-9):
             break
         factor = needed
     return needed
+
+
+def _needed(solver: Solver, penalty: Any) -> float:
+    """Return the smallest factor of the penalty that holds at zero what has a kink there."""
+    bounds, raw_gradient = solver.bounds, solver.state.raw_gradient
+    if not bounds.is_exact(raw_gradient):
+        bounds.read_all(raw_gradient)
+    if solver.problem.is_by_coordinate:
+        return float(factor_at_zero(penalty, penalty.scaled(0.0), bounds.estimate.ravel()))
+    return block_factor_at_zero(solver.problem, penalty, bounds.estimate)
 
 
 def block_factor_at_zero(problem: Problem, penalty: Any, gradient: Array) -> float:
@@ -241,15 +228,12 @@ def block_factor_at_zero(problem: Problem, penalty: Any, gradient: Array) -> flo
         return math.inf
     if largest(0.0) == 0.0:
         return 0.0
-    low, high = 0.0, 1.0
-    while largest(high) > 0.0:
-        low, high = high, 2.0 * high
-    for _ in range(900):  # to the last digit
-        middle = 0.5 * (low + high) if low > 0.25 * high else (math.sqrt(low * high) if low > 0.0 else 0.5 * high)
-        if not low < middle < high:
-            break
-        low, high = (low, middle) if largest(middle) == 0.0 else (middle, high)
-    return high
+    low, high = 0, int(np.float64(2.0**1000).view(np.int64))
+    while high - low > 1:  # to the last digit: float64s lie in the order of their bits
+        middle = (low + high) // 2
+        is_held = largest(float(np.int64(middle).view(np.float64))) == 0.0
+        low, high = (low, middle) if is_held else (middle, high)
+    return float(np.int64(high).view(np.float64))
 
 
 @helper
@@ -313,7 +297,7 @@ class WarmStarts:
     def __init__(self, solver: Solver, penalty: Any, tolerance: float) -> None:
         self.solver, self.state, self.penalty, self.tolerance = solver, solver.state, penalty, tolerance
         self.waiting: deque[tuple[Saved, Array]] = deque()
-        self.at_once, self.reads, self.is_warm = tuning.MOST_WARM_STARTS, 0, False
+        self.at_once = tuning.MOST_WARM_STARTS if self.pays(solver) else 0
         self.usual = 0.0  # the share of the columns that a penalty reads without a warm start, lately
 
     @staticmethod
@@ -321,38 +305,37 @@ class WarmStarts:
         """Return whether a pass is expensive, and one serves several points at once."""
         return solver.rows is None and solver.problem.is_by_coordinate and solver.state.matrix.answers_several
 
-    def begin(self, factors: Array) -> None:
-        """Go to the warm start for the first of the factors that are left, if there is one."""
-        if not self.waiting:
-            self._prepare(factors)
-        self.is_warm = bool(self.waiting)
-        if self.is_warm:
+    @contextmanager
+    def used(self, factors: Array) -> Iterator[None]:
+        """Begin at the warm start for the first of the factors that are left, if there is one; see how good it was."""
+        if self.at_once == 0 or factors.size == 0:
+            yield
+            return
+        bounds, is_warm = self.solver.bounds, bool(self.waiting) or self._prepare(factors)
+        if is_warm:
             saved, products = self.waiting.popleft()
             self.state.restore(saved)
-            self.solver.bounds.set_all(products[:, None], self.state.raw_gradient)
+            bounds.set_all(products[:, None], self.state.raw_gradient)
             self.solver.n_iter += 1
-        self.reads = self.solver.bounds.reads
-
-    def end(self) -> None:
-        """Adapt the size of batches to how much the penalty has read."""
-        share = (self.solver.bounds.reads - self.reads) / self.state.n
-        if not self.is_warm:
-            self.usual = 0.5 * (self.usual + share)
-            self.at_once = min(self.at_once + 1, tuning.MOST_WARM_STARTS)
-        elif share > tuning.GOOD_START:
+        before = bounds.reads
+        yield
+        share = (bounds.reads - before) / self.state.n
+        self.usual = self.usual if is_warm else 0.5 * (self.usual + share)
+        if is_warm and share > tuning.GOOD_START:
             self.waiting.clear()
             self.at_once = max(self.at_once // 2, 1)
         elif not self.waiting:
             self.at_once = min(2 * self.at_once, tuning.MOST_WARM_STARTS)
 
-    def _prepare(self, factors: Array) -> None:
+    def _prepare(self, factors: Array) -> bool:
+        """Compute warm starts for the next factors; return whether there are any."""
         state, bounds, support = self.state, self.solver.bounds, self.state.support
         room, size = int(0.9 * state.matrix.most_near), 8 * (4 * state.d + 2 * state.n)
         count = min(factors.size, self.at_once, int(tuning.WARM_MEMORY * state.matrix.nbytes / size))
-        if count * self.usual < tuning.WORTH_A_PASS or not 0 < support.size <= 0.7 * room:
-            return
-        penalties, start = [self.penalty.scaled(float(factor)) for factor in factors[:count]], state.saved()
-        columns = self._may_move(penalties[-1], support, room)
+        if count * self.usual < 1.0 or not 0 < support.size <= 0.7 * room:
+            return False
+        penalties, start = [self.penalty.scaled(factor) for factor in factors[:count].tolist()], state.saved()
+        columns = self._may_move(penalties[-1], room)
         self.solver.subproblem.gram.keep(columns)
         try:
             points = [self._minimum(penalty, columns) for penalty in penalties]
@@ -363,27 +346,23 @@ class WarmStarts:
         if not np.isfinite(gradients).all():
             state.restore(start)
             bounds.read_all(state.raw_gradient)  # what was read at such a point is no number either
-            return
+            return False
         products = state.matrix.dots(bounds.everything, gradients)
         bounds.reads += state.n
         self.waiting.extend(zip(points, np.ascontiguousarray(products.T), strict=True))
+        return True
 
-    def _may_move(self, last: Any, support: Array, room: int) -> Array:
-        """Return those that have moved, and the likeliest to do so before the last penalty."""
-        score = self._score(last)
-        score[support] = -np.inf
-        most = min(room - support.size, int(np.count_nonzero(score > 0.0)))
-        return np.union1d(support, np.argsort(-score, kind="stable")[:most])
-
-    def _score(self, last: Any) -> Array:
-        """Return how far coordinates may leave rest before the last penalty, by the strong rule."""
+    def _may_move(self, last: Any, room: int) -> Array:
+        """Return those that have moved, and the likeliest to do so before the last penalty, by the strong rule."""
         state, bounds = self.state, self.solver.bounds
         now, then, x, g = np.empty((2, state.n)), np.empty((2, state.n)), state.x.ravel(), bounds.estimate.ravel()
         subgradients(state.penalty, x, *now)
         subgradients(last, x, *then)
         change = np.nan_to_num(np.abs(now - then).max(axis=0), nan=0.0)  # inf − inf: a bound, which does not change
-        outside = np.maximum(then[0] + g, -g - then[1])
-        return (outside + bounds.radius + change) / np.maximum(state.problem.norm, np.finfo(np.float64).tiny)
+        outside = np.maximum(then[0] + g, -g - then[1]) + bounds.radius + change
+        score = outside / np.maximum(state.problem.norm, np.finfo(np.float64).tiny)
+        score[state.support] = math.inf
+        return np.sort(np.argsort(-score, kind="stable")[: min(room, int(np.count_nonzero(score > 0.0)))])
 
     def _minimum(self, penalty: Any, columns: Array) -> Saved:
         """Return the minimum over these coordinates, from the present point; its predictor is computed from x."""
