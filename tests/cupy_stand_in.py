@@ -171,10 +171,6 @@ def across(defined, values, stride, lines, count, places, length, vectors, span,
 KERNELS = {"along": along, "across": across}
 
 
-def add_half_products(self, out, left, right):
-    out += left.astype(np.float32).T @ right.astype(np.float32)
-
-
 def posv(matrix, right):
     return ndarray(scipy.linalg.solve(matrix.inner, right.inner, assume_a="pos"))
 
@@ -192,10 +188,14 @@ def install(monkeypatch):
     cupy.asarray = lambda values: values if isinstance(values, ndarray) else on_gpu(values)
     cupy.ndarray, cupy.RawKernel, cupy.float32 = ndarray, RawKernel, np.float32
     cupy.from_dlpack = lambda other: ndarray(other.inner)
-    cupy.cuda = SimpleNamespace(runtime=SimpleNamespace(memGetInfo=lambda: (1 << 30, 1 << 30)))
+    library = SimpleNamespace(setMathMode=lambda *_: None, CUBLAS_DEFAULT_MATH=0)
+    cupy.cuda = SimpleNamespace(
+        runtime=SimpleNamespace(memGetInfo=lambda: (1 << 30, 1 << 30)),
+        cublas=library,
+        device=SimpleNamespace(get_cublas_handle=int),
+    )
     cupy.get_default_memory_pool = lambda: SimpleNamespace(free_bytes=lambda: 0)
     cupyx.errstate, cupyx.lapack = lambda **_: nullcontext(), SimpleNamespace(posv=posv)
     known = {"cupy": cupy, "cupyx": cupyx, "cupyx.lapack": cupyx.lapack}
     for name, module in known.items():
         monkeypatch.setitem(sys.modules, name, module)
-    monkeypatch.setattr("ascd.matrix.device.arrays.Gpu.add_half_products", add_half_products)

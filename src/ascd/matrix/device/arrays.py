@@ -42,21 +42,15 @@ class Gpu:
         """Return an array of the GPU on the host."""
         return np.asarray(array.get())
 
-    def add_half_products(self, out: Any, left: Any, right: Any) -> None:
-        """out += leftᵀ·right for float16; ``out`` is float32.
-
-        By cuBLAS itself, which sums in float32: CuPy's own product of halves has halves as sums.
-        """
-        library, one = self.xp.cuda.cublas, np.ones(1, dtype=np.float32)
-        half, single, default = 2, 0, -1  # CUDA_R_16F, CUDA_R_32F, CUBLAS_GEMM_DEFAULT
-        # rows of ``out`` are columns to the library
-        (first_by_columns, first_stride), (second_by_columns, second_stride) = map(_leading, (right, left))
-        library.gemmEx(
-            self.xp.cuda.device.get_cublas_handle(), library.CUBLAS_OP_T if first_by_columns else library.CUBLAS_OP_N,
-            library.CUBLAS_OP_N if second_by_columns else library.CUBLAS_OP_T, right.shape[1], left.shape[1],
-            left.shape[0], one.ctypes.data, right.data.ptr, half, first_stride, left.data.ptr, half, second_stride,
-            one.ctypes.data, out.data.ptr, single, out.strides[0] // out.itemsize, library.CUBLAS_COMPUTE_32F, default,
-        )  # fmt: skip
+    @contextmanager
+    def short_products(self) -> Iterator[None]:
+        """Multiply 10 bits of each float32 (TF32), summed in float32; CuPy's own products of halves sum in halves."""
+        library, handle = self.xp.cuda.cublas, self.xp.cuda.device.get_cublas_handle()
+        library.setMathMode(handle, 3)  # CUBLAS_TF32_TENSOR_OP_MATH
+        try:
+            yield
+        finally:
+            library.setMathMode(handle, library.CUBLAS_DEFAULT_MATH)
 
     def cholesky_solve(self, matrix: Any, right: Any) -> Any | None:
         """Return matrix⁻¹·right for a positive definite matrix, which may be overwritten; None where it is not."""
@@ -111,9 +105,3 @@ def as_cupy(values: Any) -> Any:
     is_by_rows = right == values.itemsize and (down >= n * values.itemsize or d == 1)
     is_by_columns = down == values.itemsize and (right >= d * values.itemsize or n == 1)
     return values if is_by_rows or is_by_columns else values.copy(order="F")
-
-
-def _leading(array: Any) -> tuple[bool, int]:
-    """Whether entries of a column lie together, and how far apart columns (rows) begin."""
-    down, right = (stride // array.itemsize for stride in array.strides)
-    return (True, max(right, array.shape[0])) if down == 1 else (False, down)

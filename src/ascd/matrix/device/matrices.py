@@ -18,7 +18,7 @@ from ascd.matrix.cached import Remote
 from ascd.matrix.dense import Dense, LocalDense
 from ascd.matrix.device.arrays import Gpu, as_cupy
 from ascd.matrix.device.cuda import CUDA_VECTORS, Passes
-from ascd.matrix.device.gram import DeviceGram, Wide, multiply
+from ascd.matrix.device.gram import ENTRY_BYTES, DeviceGram, Weighted, multiply
 
 
 class DeviceDense(Remote):
@@ -93,13 +93,11 @@ class DeviceDense(Remote):
                 out[there] += self.gpu.fetch(self.passes.over_columns(np.ascontiguousarray(factors[there]), chosen))
 
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
-        self.note(first)
-        is_same = np.array_equal(first, second)
-        if not is_same:
-            self.note(second)
+        parts = [first] if np.array_equal(first, second) else [first, second]
+        for columns in parts:
+            self.note(columns)
         with self.gpu.here():
-            left = Wide(self, first, weight, means)
-            return self.gpu.fetch(multiply(left, None if is_same else Wide(self, second, weight, means)))
+            return self.gpu.fetch(multiply(*(Weighted(self, columns, weight, means) for columns in parts)))
 
     def fetch(self, columns: Array) -> LocalDense:
         self.note(columns)
@@ -132,7 +130,7 @@ class DeviceDense(Remote):
 
     def _tiles(self, columns: Array) -> Iterator[tuple[slice, slice, Any]]:
         """Yield rows, places among the columns, and these entries: as many at a time as lie together."""
-        d, count, most = self.shape[0], columns.size, self.room // Wide.bytes
+        d, count, most = self.shape[0], columns.size, self.room // ENTRY_BYTES
         tall = min(d, most if self.by_columns else max(1, most // max(1, count)))
         wide = max(1, min(count, most // tall))
         for first in range(0, count, wide):
