@@ -18,6 +18,8 @@ from pairs import in_pairs
 import ascd
 from ascd.problem.arithmetic import inverse_square, length_across, share_along, width_across
 from ascd.problem.dual import dual_length
+from ascd.problem.losses import product_up
+from ascd.problem.softmax import fill_shares, largest_divergence
 from ascd.problem.terms import Terms
 
 LOSSES = {"squared": ascd.Squared(), "huber": ascd.Huber(1.0), "huber of 1e-200": ascd.Huber(1e-200)}
@@ -46,6 +48,15 @@ def test_gaps_cover_exponentials_that_underflow(loss, x, target):
     assert problem.gap([x]) >= np.exp(-800.0 + 300.0 * np.log(10.0))
 
 
+@pytest.mark.parametrize("scale", [0.0, 0.5])
+def test_divergences_of_softmax_cover_probabilities_that_underflow(scale):
+    """A probability of exp(−800): KL is about (1 − s + s·log s)·exp(−800), which is no float64 number."""
+    shares = np.empty(2)
+    loss, others = fill_shares(np.array([0.0, -800.0]), 0, shares)
+    below = math.log(scale) if scale > 0.0 else 0.0
+    assert largest_divergence(shares[0], others, loss, scale, below, 0.0, 0.0) > 0.0
+
+
 @pytest.mark.parametrize(("weight", "b"), [(1e-300, 1e200), (1e-170, 1e160)])
 @pytest.mark.parametrize("loss", [ascd.Squared(), ascd.Huber(1e250)])
 def test_squares_that_overflow_before_their_weight(loss, weight, b):
@@ -58,6 +69,14 @@ def test_compiled_squares_are_not_taken_first(compiled):
         problem = ascd.Problem([[1.0]], [b], sample_weight=[weight])
         assert problem.objective([0.0]) == pytest.approx(float(exact(ascd.Squared(), weight, b)), rel=1e-12, abs=0.0)
         assert problem.gap([0.0]) > 0.0
+
+
+def test_products_are_never_too_small():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        first, second = (float(x) for x in rng.uniform(0.5, 1.0, 2) * 2.0 ** rng.integers(-560, -510, 2))
+        assert Fraction(product_up(first, second)) >= Fraction(first) * Fraction(second)
+    assert product_up(0.0, 5.0) == 0.0
 
 
 # --- Raw gradients whose squares, or the squares of whose products, leave float64's range: they prove nothing

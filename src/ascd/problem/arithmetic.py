@@ -8,8 +8,8 @@ w² = ‖a‖² − g²/‖v_r‖² is the squared norm of a's part across v_r. 
 of 10⁻¹⁷⁰ are enough), nothing is known along v_r: s = 0, w = ‖a‖.  Where ‖v‖² is, ‖e‖ has no limit.
 
 **Lengths.**  Products of 10⁻¹⁷⁰ have squares that are 0: a gradient of that size would look like zero, and prove
-anything.  Where sums of squares are out of range, lengths are therefore relative to the largest entry in NumPy, and
-bounded by it in compiled code.
+anything.  Sums of squares out of range are therefore computed again, relative to the largest entry in NumPy and with
+hypot in compiled code (a compiler may square before it divides, but keeps calls).
 """
 
 from __future__ import annotations
@@ -83,10 +83,9 @@ def added(total: float, rest: float, amount: float) -> tuple[float, float]:
 
 
 @helper
-def root_of(square: float, most: float, count: int) -> float:
-    """Return the length of a vector from its square; where that has lost digits, a bound from its largest entry."""
-    is_lost = square <= LEAST_SUM_OF_SQUARES or square >= MOST_SUM_OF_SQUARES  # nan is not
-    return math.sqrt(count) * most if is_lost else math.sqrt(square)
+def keeps_digits(square: float, most: float) -> bool:
+    """Return whether a sum of squares is in range, or its largest entry is 0 or not finite."""
+    return has_digits(square) or not 0.0 < most < math.inf
 
 
 @helper
@@ -96,7 +95,12 @@ def length_of(vector: Array) -> float:
     for i in range(vector.size):
         square += vector[i] * vector[i]
         most = max(most, abs(vector[i]))
-    return root_of(square, most, vector.size)
+    if keeps_digits(square, most):
+        return math.sqrt(square)
+    length = 0.0
+    for i in range(vector.size):
+        length = math.hypot(length, vector[i])
+    return length
 
 
 def norm(values: Any) -> float:

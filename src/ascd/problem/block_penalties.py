@@ -22,7 +22,7 @@ import numpy as np
 from ascd._core.checks import Array, as_number, as_parameter
 from ascd._core.contracts import asked
 from ascd._core.jit import helper
-from ascd.problem.arithmetic import length_of, root_of, square_over, violation_of
+from ascd.problem.arithmetic import keeps_digits, length_of, violation_of
 from ascd.problem.groups import Groups
 from ascd.problem.penalties import cost_size, derivative_size, piece, soft_threshold
 from ascd.problem.tuning import LAST_PLACES
@@ -36,7 +36,12 @@ def length_beyond(u: Array, scale: float, threshold: float, positive: bool) -> f
         part = soft_threshold(scale * u[i], threshold, positive)
         total += part * part
         most = max(most, abs(part))
-    return root_of(total, most, u.size)
+    if keeps_digits(total, most):
+        return math.sqrt(total)
+    length = 0.0
+    for i in range(u.size):
+        length = math.hypot(length, soft_threshold(scale * u[i], threshold, positive))
+    return length
 
 
 @helper
@@ -93,7 +98,8 @@ class BlockNorm(NamedTuple):
             return 0.0
         if self.ridge[b] == 0.0:
             return math.inf
-        return 0.5 * square_over(over, self.ridge[b])
+        share = math.hypot(over / math.sqrt(self.ridge[b]), 0.0)  # a call: the compiler must not square ``over`` first
+        return 0.5 * share * share
 
     def block_scale(self, u: Array, radius: float, b: int) -> float:
         if self.block_conjugate(u, radius, b) < math.inf:

@@ -13,7 +13,7 @@ first moved to products that are required (``ascd.problem.dual``).  ``docs/certi
 - the residuals z − b, rounded before a dual point is taken from them: off by δ, a term ½(r + δ)² is at most
   ½(1 + 10⁻⁹)r² + ½(1 + 10⁹)δ²;
 - sums of terms that are not negative have relative errors of ``RELATIVE`` at most, terms of the penalty, which cancel,
-  a few units in the last place of their parts; terms of samples that underflow, ``UNDERFLOW`` for a weight of 1.
+  a few units in the last place of their parts.
 
 Numbers are taken to stay above 1e-290: what lies below counts as 0.  This module is the only producer of a gap.
 """
@@ -35,7 +35,7 @@ from ascd.problem.dual import dual_distance, dual_length, unweighted
 from ascd.problem.groups import nonzero_rows
 from ascd.problem.samples import movable_curvature, sample_gap
 from ascd.problem.terms import NO_INDICES, is_required
-from ascd.problem.tuning import MARGINS, RELATIVE, SAFETY, SAMPLES_A_PART, UNDERFLOW, WORTHWHILE
+from ascd.problem.tuning import MARGINS, RELATIVE, SAFETY, SAMPLES_A_PART, WORTHWHILE
 
 
 class Point(NamedTuple):
@@ -150,7 +150,7 @@ def gap_at_gradient(
         size += of_parts
     gap += sample_gap(sample, loss, predictor, dual, reach, scale, 0, d)
     distance = distance_in_dual(gradient, dual, scale, sample.weight) + spread
-    return finished(gap, size, samples_rounding(length, total, d), distance, zeta, bound)
+    return finished(gap, size, residual_rounding(length), distance, zeta, bound)
 
 
 @helper
@@ -193,10 +193,10 @@ def distance_in_dual(one: Array, other: Array, scale: float, weight: Any) -> flo
 
 
 @helper
-def samples_rounding(length: float, total: float, count: int) -> float:
-    """Return what the rounding of residuals, for raw gradients of this length, and underflow can add to a gap."""
+def residual_rounding(length: float) -> float:
+    """Return what the rounding of residuals can add to a gap, for raw gradients of this length."""
     off = 4.0 * UNIT * length
-    return off * off / RELATIVE + UNDERFLOW * (total + count)
+    return off * off / RELATIVE
 
 
 @helper
@@ -230,8 +230,7 @@ class _Proof:
         self.norm_rounding = 0.0 if terms.is_by_coordinate else (terms.longest + 8.0) * UNIT
         self.V = point.raw_gradient.ravel()
         self.length = dual_length(self.V, self.weight)
-        length = 0.0 if self.loss.is_coupled else self.length
-        self.rounding = samples_rounding(length, self.outputs * self.total, self.V.size)
+        self.rounding = 0.0 if self.loss.is_coupled else residual_rounding(self.length)
         self.zeta = predictor_error(problem, point.x, point.constant, self.total)
         most = unweighted(point.curvature.most, weight)
         self.most_curvature = bounded_curvature(self.loss, self.zeta, problem.weight, float(most.max()))
@@ -396,16 +395,16 @@ def certify_from_sums(
     ``scales``, it lies below the chords between them.  Penalties that require exact products get no certificate here.
     """
     length, parts, error = math.sqrt(sums.square), np.ones(1), 0.0
-    noise = (problem.n_samples + 8.0) * UNIT
+    rounding = (problem.n_samples + 8.0) * UNIT
     if np.ndim(problem.sample_weight) and not problem.loss.is_quadratic:  # a domain, and weights: see ``_own_rounding``
-        noise += 8.0 * UNIT
+        rounding += 8.0 * UNIT
     if intercept:
         above, below = sums.sizes.tolist()
         if not (above > 0.0 and below > 0.0):
             return math.inf
         parts = np.array([min(1.0, below / above), min(1.0, above / below)])
         error = (2.0 * problem.n_samples + 8.0) * UNIT
-        noise = 2.0 * noise + error
+        rounding = 2.0 * rounding + error
 
     def samples(scale: float) -> float:
         """The samples' part of the gap, at the worse end of what the scales may be."""
@@ -417,7 +416,7 @@ def certify_from_sums(
         return math.inf if math.isnan(total) else total
 
     with np.errstate(all="ignore"):
-        estimate, radius = (parts @ sums.split)[:, None], noise * length * problem.norm
+        estimate, radius = (parts @ sums.split)[:, None], rounding * length * problem.norm
         if not (math.isfinite(sums.square) and np.isfinite(estimate).all()):
             return math.inf
         if terms.required(x, estimate, radius, False, NO_INDICES)[0].size:
@@ -427,5 +426,4 @@ def certify_from_sums(
         distance = (1.0 - scale * float(parts.min()) + error) * length
         zeta = predictor_error(problem, x, constant, problem.total_weight)
         most = bounded_curvature(problem.loss, zeta, problem.weight, sums.most_curved)
-        rounding = samples_rounding(length, problem.total_weight, problem.n_samples)
-    return finished(gap, size, rounding, distance, zeta, most)
+        return finished(gap, size, residual_rounding(length), distance, zeta, most)

@@ -29,7 +29,7 @@ from ascd.matrix.columns import UNIT
 from ascd.problem.arithmetic import lengths_of_blocks, norm
 from ascd.problem.dual import FittedDual
 from ascd.problem.samples import Curvature
-from ascd.problem.tuning import BALANCED, SMALLEST_SHARE
+from ascd.problem.tuning import BALANCED, LEAST_ORDINARY, SMALLEST_SHARE, UNDERFLOW
 
 
 class Softmax:
@@ -247,4 +247,5 @@ def largest_divergence(
     first, second = scale * others * below, joined * ratio
     term = max(first + second, 0.0) + (8.0 * UNIT + error) * (abs(first) + abs(second)) + lost
     term += reach * scale * (others * abs(below) + min(own, others) * abs(ratio))
+    term += UNDERFLOW if min(own, others) < LEAST_ORDINARY else 0.0
     return term + 2.0 * reach * reach * others

@@ -16,7 +16,9 @@ DOMAIN_ROUNDING = 8.0 * 2.0**-52
 FEW_UNITS = 16.0 * 2.0**-52
 #: Relative error of a sum or difference of a few terms, each rounded to half a unit in the last place of the largest.
 LAST_PLACES = 8.0 * 2.0**-53
-#: Absolute error of a few results below 2⁻¹⁰²², each wrong by 2⁻¹⁰⁷⁵ at most.
+#: The least normal number of float64.
+LEAST_ORDINARY = 2.0**-1022
+#: Absolute error of a few results below ``LEAST_ORDINARY``, each wrong by 2⁻¹⁰⁷⁵ at most.
 UNDERFLOW = 2.0**-1072
 #: Squared norms of columns below this have lost digits.
 SMALLEST_SQUARE = 1e-300
