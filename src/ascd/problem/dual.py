@@ -24,7 +24,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd.matrix.base import Matrix, as_block
 from ascd.matrix.columns import careful_sum, support
-from ascd.problem.arithmetic import has_digits, norm
+from ascd.problem.arithmetic import norm
 from ascd.problem.tuning import SAFETY, SAMPLES_A_PART, SMALLEST_SINGULAR
 
 
@@ -37,8 +37,7 @@ def unweighted(vector: Array, weight: Any) -> Array:
 
 def dual_length(vector: Array, weight: Any) -> float:
     """Return √Σ θ_k²/s_k."""
-    square = float(np.sum(vector * unweighted(vector, weight)))
-    return norm(vector) if np.ndim(weight) == 0 and not has_digits(square) else math.sqrt(square)
+    return norm(unweighted(vector, np.sqrt(weight)))
 
 
 def dual_distance(vector: Array, other: Array, scale: float, weight: Any) -> float:
