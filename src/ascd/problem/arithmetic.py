@@ -21,7 +21,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, strict_helper
-from ascd.problem.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES, NO_LIMIT, SQUARE_ROUNDING
+from ascd.problem.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES, SQUARE_ROUNDING
 
 
 @helper
@@ -46,8 +46,8 @@ def share_along(product: float, square: float) -> float:
 @helper
 def length_across(rest: float, rounding: float, size: float) -> float:
     """Return ‖e‖ from its square with rounding added, where ``size``, the squares it came from, is in range."""
-    length = math.sqrt(rest + rounding) if has_digits(size) else NO_LIMIT
-    return length if length < NO_LIMIT else NO_LIMIT  # also for nan
+    length = math.sqrt(rest + rounding) if has_digits(size) else math.inf
+    return length if length < math.inf else 1.7e308  # also for nan; times the norm of an empty column this is 0
 
 
 @helper
@@ -104,9 +104,9 @@ def length_of(vector: Array) -> float:
 
 
 def norm(values: Any) -> float:
-    """Return the Frobenius norm of an array of any shape."""
+    """Return the Frobenius norm of an array of any shape; the same bits with any number of threads."""
     most = float(np.abs(values).max(initial=0.0))
-    return most * float(np.linalg.norm(np.ravel(values) / most)) if 0.0 < most < math.inf else most
+    return most * math.sqrt(np.sum(np.square(values / most))) if 0.0 < most < math.inf else most
 
 
 def lengths_of_blocks(values: Array, ends: Array) -> Array:

@@ -31,7 +31,7 @@ from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.columns import UNIT, careful_sum
 from ascd.problem.arithmetic import has_digits, lengths_of_blocks, norm, square_over
-from ascd.problem.dual import dual_distance, dual_length, unweighted
+from ascd.problem.dual import dual_length, unweighted
 from ascd.problem.groups import nonzero_rows
 from ascd.problem.samples import movable_curvature, sample_gap
 from ascd.problem.terms import NO_INDICES, is_required
@@ -69,36 +69,35 @@ def certify(problem: Any, terms: Any, point: Point, products: Products, enough: 
     """Return what is proved at a point for the penalty of these terms; the gap is made no tighter than ``enough``."""
     with np.errstate(all="ignore"):
         if terms.is_by_coordinate and not problem.loss.is_coupled and point.predictor.size <= SAMPLES_A_PART:
-            # in one call, without compensated sums; inf where a product is required
-            loss, listed, room = problem.loss, np.empty(terms.count, dtype=np.int64), np.empty((2, problem.n_samples))
-            gap = gap_at_gradient(
-                loss.sample, loss.loss, terms.parts, terms.norm, point.x.ravel(), float(point.constant[0]),
-                point.intercept, point.predictor.ravel(), point.raw_gradient.ravel(), point.curvature.own.ravel(),
-                products.estimate.ravel(), products.radius, problem.total_weight, loss.bound,
-                problem.offset_length, listed, room[0], room[1] if point.intercept else room[1, :0],
-            )  # fmt: skip
+            gap = _gap_in_one_call(problem, terms, point, products.estimate, products.radius)
             if gap <= enough:
-                return Certificate(float(gap), True)
+                return Certificate(gap, True)
         if not (np.isfinite(point.x).all() and np.isfinite(point.raw_gradient).all()):
             return Certificate(math.inf, True)
         return _Proof(problem, terms, point).certificate(products, enough)
 
 
 def gap_of_gradient(problem: Any, x: Array, predictor: Array, raw_gradient: Array, products: Array) -> float:
-    """Return an upper bound on F(x) + F*(V) with V itself as dual point, ``products`` = AᵀV; inf where infeasible.
+    """Return an upper bound on F(x) + F*(V) for penalties with finite Ψ_j*, V the dual point, ``products`` = AᵀV.
 
     Where V is the answer (the weights of a support vector machine, whose dual is F), this bounds its own gap.
     """
+    Z, V = predictor[:, None], raw_gradient[:, None]
     with np.errstate(all="ignore"):
-        Z, V = predictor[:, None], raw_gradient[:, None]
         point = Point(x[:, None], np.zeros(1), Z, V, problem.loss.evaluate(Z.copy(), False)[2], False)
-        if not (np.isfinite(x).all() and np.isfinite(raw_gradient).all()):
-            return math.inf
-        proof = _Proof(problem, problem.terms(), point)
-        estimate, radius = products[:, None], proof._noise(V, is_moved=False)
-        if proof.terms.scale(estimate, radius, np.arange(x.size), 0.0) < 1.0:
-            return math.inf
-        return proof._within(_Near(V, np.empty(0), 0.0), estimate, radius)
+        return _gap_in_one_call(problem, problem.terms(), point, products, np.zeros(x.size))
+
+
+def _gap_in_one_call(problem: Any, terms: Any, point: Point, estimate: Array, radius: Array) -> float:
+    """Return ``gap_at_gradient``, which has no compensated sums and is inf where a product is required."""
+    loss, listed, room = problem.loss, np.empty(terms.count, dtype=np.int64), np.empty((2, problem.n_samples))
+    gap = gap_at_gradient(
+        loss.sample, loss.loss, terms.parts, terms.norm, point.x.ravel(), float(point.constant[0]), point.intercept,
+        point.predictor.ravel(), point.raw_gradient.ravel(), point.curvature.own.ravel(), estimate.ravel(), radius,
+        problem.total_weight, loss.bound, problem.offset_length, listed, room[0],
+        room[1] if point.intercept else room[1, :0],
+    )  # fmt: skip
+    return float(gap)
 
 
 @kernel
@@ -330,13 +329,13 @@ class _Proof:
         gap, size, scale = scaled_gap(terms, x, estimate, radius, listed, self.fixed, samples)
         if scale < 1.0 and self.required.any():
             return math.inf  # the products required are missed
-        distance = dual_distance(self.V, near.dual.ravel(), scale, self.weight) if self.zeta > 0.0 else 0.0
+        distance = dual_length(self.V - scale * near.dual.ravel(), self.weight) if self.zeta > 0.0 else 0.0
         return finished(gap, size, self.rounding, distance + near.spread, self.zeta, self.most_curvature)
 
     def _noise(self, dual: Array, is_moved: bool) -> Array:
         """Return the rounding errors of products; at first they are those of V, near which the dual point is."""
         is_gradient = dual is self.point.raw_gradient
-        away = dual_distance(self.V, dual.ravel(), 1.0, self.weight) if is_moved and not is_gradient else 0.0
+        away = dual_length(self.V - dual.ravel(), self.weight) if is_moved and not is_gradient else 0.0
         length = self.length if is_gradient else dual_length(dual.ravel(), self.weight)
         noise: Array = (2.0 * self.noise * length + away) * self.norm
         return noise

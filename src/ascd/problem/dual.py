@@ -40,11 +40,6 @@ def dual_length(vector: Array, weight: Any) -> float:
     return norm(unweighted(vector, np.sqrt(weight)))
 
 
-def dual_distance(vector: Array, other: Array, scale: float, weight: Any) -> float:
-    """Return the length of the vector less ``scale`` times the other."""
-    return dual_length(vector - scale * other, weight)
-
-
 # ---- dual points that have some products exactly
 
 

@@ -29,7 +29,7 @@ from ascd.matrix.columns import UNIT
 from ascd.problem.arithmetic import lengths_of_blocks, norm
 from ascd.problem.dual import FittedDual
 from ascd.problem.samples import Curvature
-from ascd.problem.tuning import BALANCED, LEAST_ORDINARY, SMALLEST_SHARE, UNDERFLOW
+from ascd.problem.tuning import BALANCED, LEAST_ORDINARY, LEAST_SUM_OF_SQUARES, UNDERFLOW
 
 
 class Softmax:
@@ -148,7 +148,7 @@ def solve_singular(matrix: Array, right: Array) -> Array:
         return np.full(right.shape, np.nan)
     kept = np.delete(np.arange(matrix.shape[0]), int(np.argmax(np.diagonal(matrix))))
     diagonal = np.diagonal(matrix)[kept]
-    unit = np.sqrt(np.where(diagonal > SMALLEST_SHARE, diagonal, 1.0))
+    unit = np.sqrt(np.where(diagonal > LEAST_SUM_OF_SQUARES, diagonal, 1.0))
     inner = matrix[np.ix_(kept, kept)] / np.outer(unit, unit)
     solution = np.zeros(right.shape)
     solution[kept] = np.linalg.lstsq(inner, right[kept] / unit[:, None], rcond=1e-13)[0] / unit[:, None]

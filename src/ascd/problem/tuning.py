@@ -28,8 +28,6 @@ SQUARE_ROUNDING = 1e-12
 LEAST_SUM_OF_SQUARES = 1e-280
 #: Sums of squares above this may overflow in what follows.
 MOST_SUM_OF_SQUARES = 1e300
-#: A length above all others that still is a number: times the norm of an empty column it is 0.
-NO_LIMIT = 1.7e308
 #: Relative error of sums of terms that are not negative: enough for nine million terms.
 RELATIVE = 1e-9
 #: Shares by which the scale of a dual point below 1 is made smaller: its own rounding, and more if that was not enough.
@@ -38,8 +36,6 @@ MARGINS = (8.0 * UNIT, 1e-12)
 SAFETY = 1.0 + 1e-6
 #: Singular values below this share of the largest belong to dependent columns; their own error is 1e-6 of this.
 SMALLEST_SINGULAR = 1e-10
-#: Sums of curvatures of a class below this share of the largest are not divided by: products would underflow.
-SMALLEST_SHARE = 1e-280
 
 # ---- work
 
