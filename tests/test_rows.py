@@ -14,7 +14,7 @@ from ascd.matrix.base import DataGone
 from ascd.matrix.chunked import InTurn, chunked
 from ascd.matrix.open import open_design
 from ascd.problem.certificate import certify_from_sums
-from ascd.solver.rows import SCALES, TRIAL_LENGTHS, Trial, rows_of, sums_over_rows
+from ascd.solver.rows import SCALES, TRIAL_LENGTHS, rows_of, sums_over_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((90, 6))
@@ -97,12 +97,12 @@ def test_few_rounds_and_no_vector_of_samples(loss, intercept, how):
     assert 0.0 <= found.objective - expected.objective + 1e-12 <= found.gap + 1e-11
 
 
-def sums_at(problem, design, x, constant, intercept):
+def sums_at(problem, design, x, constant):
     """What one round trip returns of a point."""
     spans = design.spans
     kept = design.keep_beside([rows_of(problem, span) for span in spans])
-    trial = Trial(x, x, np.array([constant, constant]), np.ones(1), np.zeros(1), SCALES, np.arange(x.size), intercept)
-    return design.over_rows(sums_over_rows, kept, *trial)
+    given = x, x, np.array([constant, constant]), np.ones(1), np.zeros(1), np.arange(x.size)
+    return design.over_rows(sums_over_rows, kept, *given)
 
 
 def gap_from(problem, x, constant, sums, intercept):
@@ -120,7 +120,7 @@ def test_a_gap_from_sums_is_never_below_the_truth(loss, intercept, weighted):
         rng = np.random.default_rng(number)
         x = best.x * (1.0 + away * rng.standard_normal(5))
         constant = best.intercept * (1.0 + away * rng.standard_normal())
-        sums = sums_at(problem, design, x, constant, intercept)
+        sums = sums_at(problem, design, x, constant)
         gap = gap_from(problem, x, constant, sums, intercept)
         excess = case.objective(x, constant) - best.objective
         assert gap >= excess - 1e-13 * best.zero_objective
@@ -129,17 +129,17 @@ def test_a_gap_from_sums_is_never_below_the_truth(loss, intercept, weighted):
             proved = problem.gap(x)
             assert gap <= 1.7 * proved + 1e-12 * best.zero_objective
     assert seen >= 3
-    sums = sums_at(problem, design, best.x, best.intercept, intercept)
+    sums = sums_at(problem, design, best.x, best.intercept)
     assert gap_from(problem, best.x, best.intercept, sums, intercept) <= 1e-9 * best.zero_objective
 
 
 def test_where_sums_prove_nothing_the_gap_is_infinite():
     """Coordinates that need an exact product; raw gradients of one sign, which cannot be balanced."""
     case = make_case("squared", "none")
-    sums = sums_at(case.problem(), in_parts(case.A), np.ones(5), 0.0, False)
+    sums = sums_at(case.problem(), in_parts(case.A), np.ones(5), 0.0)
     assert gap_from(case.problem(), np.ones(5), 0.0, sums, False) == np.inf
     problem = ascd.Problem(X, np.ones(90), "logistic", ascd.L1(1.0))
-    sums = sums_at(problem, in_parts(X), np.ones(6), 0.0, True)
+    sums = sums_at(problem, in_parts(X), np.ones(6), 0.0)
     one_sided = sums._replace(sizes=np.array([sums.sizes.sum(), 0.0]))
     assert gap_from(problem, np.ones(6), 0.0, one_sided, True) == np.inf
 

@@ -393,7 +393,7 @@ def certify_from_sums(
     computed one by a relative error of sums.  The samples' part of the gap is convex in the scale: known at some
     ``scales``, it lies below the chords between them.  Penalties that require exact products get no certificate here.
     """
-    length, parts, error = math.sqrt(sums.square), np.ones(1), 0.0
+    length, parts, error = math.sqrt(sums.square), np.ones(2), 0.0
     rounding = (problem.n_samples + 8.0) * UNIT
     if np.ndim(problem.sample_weight) and not problem.loss.is_quadratic:  # a domain, and weights: see ``_own_rounding``
         rounding += 8.0 * UNIT

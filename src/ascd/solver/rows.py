@@ -21,15 +21,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import reduce
-from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ascd._core.checks import Array, unlocked
 from ascd._core.timing import Stopwatch
-from ascd.matrix.chunked import Moments, TallChunks, add_moments, moments
+from ascd.matrix.chunked import Moments, TallChunks, add_moments, linear, moments
 from ascd.problem.certificate import certify_from_sums
 from ascd.problem.dual import dual_length, unweighted
 from ascd.problem.losses import Sample
@@ -53,37 +51,12 @@ NO_COLUMNS = np.empty(0, dtype=np.int64)
 # ---- what a chunk returns
 
 
-class RowSamples(NamedTuple):
-    """The samples of some rows."""
-
-    sample: Sample
-    loss: Any
-    offset: Any
-
-
-class Trial(NamedTuple):
-    """From ``before`` to ``end``, with the ``constants`` c at both; lengths to try (the first is 1) and their costs.
-
-    ``costs`` are the penalty's at each length divided by the number of rows, ``scales`` those that a dual point may
-    have, ``columns`` those whose moments are wanted, if any; ``by_sign`` asks for dual points that sum to zero.
-    """
-
-    before: Array
-    end: Array
-    constants: Array
-    lengths: Array
-    costs: Array
-    scales: Array
-    columns: Array
-    by_sign: bool
-
-
 class Sums(NamedTuple):
     """Sums over rows for every length: losses, raw gradients and their products with the columns; moments of one.
 
     Beside moments of some columns stand the weighted sums of all.  At the end of the step: Σ v²/s, the largest f'';
-    and for all raw gradients, or for the positive ones and the others, what their sizes sum to, their products with
-    the columns, and the samples' part of the gap for every scale.
+    and of the positive raw gradients, then of the others, what their sizes sum to, their products with the columns, and
+    the samples' part of the gap for every scale.
     """
 
     losses: Array
@@ -101,75 +74,67 @@ class Sums(NamedTuple):
     def together(answers: Sequence[Sums]) -> Sums:
         """Return the sums over several chunks."""
         found = [one.moments for one in answers if one.moments is not None]
-        fields = {name: reduce(add, (getattr(one, name) for one in answers)) for name in ADDED}
-        return answers[0]._replace(
-            moments=add_moments(found) if found else None, most_curved=max(one.most_curved for one in answers), **fields
-        )
+        given: dict[str, Any] = {
+            "moments": add_moments(found) if found else None,
+            "most_curved": max(one.most_curved for one in answers),
+        }
+        parts = zip(Sums._fields, zip(*answers, strict=True), strict=True)
+        return Sums(**given, **{name: sum(part) for name, part in parts if name not in given})
 
 
-#: Fields that add up.
-ADDED = ("losses", "totals", "products", "sums", "square", "sizes", "split", "gaps")
-
-
-def rows_of(problem: Any, rows: slice) -> RowSamples:
-    """Return the samples of these rows, to be kept beside their chunk."""
-    offset = problem.parts.offset[rows] if problem.parts.offset.size else 0.0
-    return RowSamples(_chosen(problem.parts.sample, rows), problem.parts.loss, offset)
+def rows_of(problem: Any, rows: slice) -> tuple[Sample, Any, Any]:
+    """Return the samples of these rows, their loss and offset, to be kept beside their chunk."""
+    parts = problem.parts
+    return _chosen(parts.sample, rows), parts.loss, parts.offset[rows] if parts.offset.size else 0.0
 
 
 def _chosen(sample: Sample, rows: Any) -> Sample:
-    return Sample(sample.target[rows], sample.weight if np.ndim(sample.weight) == 0 else sample.weight[rows])
+    return Sample(*(field if np.ndim(field) == 0 else unlocked(field[rows]) for field in sample))
 
 
-def sums_over_rows(part: Any, rows: RowSamples, *given: Any) -> Sums:
-    """Return the sums over a chunk; ``given`` are the fields of a ``Trial``."""
-    trial, (sample, loss, offset) = Trial(*given), _writable(rows)
-    d, count = part.shape[0], trial.lengths.size
-    predictor = _product(part, trial.end) + (trial.constants[1] + offset)
-    start = _product(part, trial.before) + (trial.constants[0] + offset) if count > 1 else predictor
+def sums_over_rows(
+    part: Any, rows: Any, before: Array, end: Array, constants: Array, lengths: Array, costs: Array, columns: Array
+) -> Sums:
+    """Return the sums over a chunk for a step from ``before`` to ``end``, with the ``constants`` c at both.
+
+    Several ``lengths`` of it are tried, the first is 1; ``costs`` are the penalty's at each, divided by the number of
+    rows.  ``columns`` are those whose moments are wanted, if any.
+    """
+    sample, loss, offset = _chosen(rows[0], slice(None)), rows[1], rows[2]  # what has travelled may be locked
+    (d, n), count = part.shape, lengths.size
+
+    def predicted(x: Array, constant: float) -> Array:
+        moved = np.flatnonzero(x)
+        return linear(part, moved, x[moved]) + (constant + offset)
+
+    predictor = predicted(end, constants[1])
+    start = predicted(before, constants[0]) if count > 1 else predictor
     losses, gradients, curvatures = np.empty(count), np.empty((count, d)), np.empty((count, d))
-    for number, t in enumerate(trial.lengths.tolist()):
+    for number, t in enumerate(lengths.tolist()):
         there = predictor if t == 1.0 else start + t * (predictor - start)
         losses[number] = evaluate_samples(sample, loss, there, gradients[number], curvatures[number], None)[0]
-    own = np.nan_to_num(losses + d * trial.costs, nan=np.inf)
-    curvature, end = curvatures[int(np.argmin(own))], gradients[0]
-    groups = [end > 0.0, ~(end > 0.0)] if trial.by_sign else [np.ones(d, dtype=np.bool_)]
-    split = np.array([np.where(group, end, 0.0) for group in groups])
-    weighed, parted = [curvature[None]] * (trial.columns.size > 0), [split] * trial.by_sign
-    vectors = np.concatenate([gradients, *weighed, *parted])
-    products = np.ascontiguousarray(part.dots(np.arange(part.shape[1]), vectors.T).T)
-    sums = products[count] if weighed else np.zeros(0)
-    found = moments(part, trial.columns, curvature, sums[trial.columns]) if weighed else None
-    gaps = np.array([
-        gaps_of_samples(_chosen(sample, group), loss, predictor[group], end[group], trial.scales) for group in groups
-    ])  # fmt: skip
+    curvature, whole = curvatures[int(np.argmin(np.nan_to_num(losses + d * costs, nan=np.inf)))], gradients[0]
+    groups = np.array([whole > 0.0, ~(whole > 0.0)])
+    split = np.where(groups, whole, 0.0)
+    weighed = [curvature[None]] * (columns.size > 0)
+    products = part.dots(np.arange(n), np.concatenate([split, gradients[1:], *weighed]).T).T
+    sums = products[count + 1] if weighed else np.zeros(0)
+    found = moments(part, columns, curvature, sums[columns]) if weighed else None
+    gaps = [gaps_of_samples(_chosen(sample, group), loss, predictor[group], whole[group], SCALES) for group in groups]
+    square, most_curved = np.square(dual_length(whole, sample.weight)), unweighted(curvatures[0], sample.weight).max()
     return Sums(
-        losses, gradients.sum(axis=1), products[:count], found, sums, float(np.square(dual_length(end, sample.weight))),
-        float(unweighted(curvatures[0], sample.weight).max()), np.abs(split).sum(axis=1),
-        products[-2:] if trial.by_sign else products[:1], gaps,
+        losses, gradients.sum(axis=1), np.vstack([products[:2].sum(axis=0), products[2 : count + 1]]), found, sums,
+        float(square), float(most_curved), np.abs(split).sum(axis=1), products[:2], np.array(gaps),
     )  # fmt: skip
-
-
-def _writable(rows: RowSamples) -> RowSamples:
-    """Return rows with writable arrays: those that have travelled may be locked."""
-    sample, loss, offset = rows
-    weight = sample.weight if np.ndim(sample.weight) == 0 else unlocked(sample.weight)
-    return RowSamples(Sample(unlocked(sample.target), weight), loss, offset)
-
-
-def _product(part: Any, x: Array) -> Array:
-    moved, out = np.flatnonzero(x), np.zeros(part.shape[0])
-    part.add(moved, x[moved], out)
-    return out
 
 
 # ---- the method
 
 
 class RowIterate(NamedTuple):
-    """Where the run is; ``sums`` are those at the end of a step that led here, if there was one.
+    """Where the run is; the gradient is that with the best constant, if there is an intercept.
 
-    ``means`` are those of all columns, the moments' those of their own.
+    ``total`` is the sum of the raw gradient; ``sums`` are those at the end of a step that led here, if there was one.
     """
 
     x: Array
@@ -178,7 +143,6 @@ class RowIterate(NamedTuple):
     gradient: Array
     total: float
     moments: Moments
-    means: Array
     sums: Sums | None
 
 
@@ -231,7 +195,7 @@ class RowNewton:
             is_slow = is_known and not gap < 0.5 * lowest
             if is_slow and not proposal.decrease > 0.1 * tolerance:
                 columns = point.moments.columns
-                worst = state.terms.violation_on(columns, point.x[columns], self._gradient(point)[columns])
+                worst = state.terms.violation_on(columns, point.x[columns], point.gradient[columns])
                 if worst >= self.report.violation:  # of a column whose moments are known
                     return None
             lowest = min(lowest, gap)
@@ -259,42 +223,40 @@ class RowNewton:
         is_state = np.array_equal(x, state.x[:, 0])
         found = self.rows.known_moments(self.columns, state.seen.curvature.most) if is_state else None
         if found is None or not bounds.is_exact(state.raw_gradient):
-            sums = self._request(x, x, (constant, constant), WHOLE, self.columns)
+            sums, _ = self._request(x, x, (constant, constant), WHOLE, self.columns)
             return self._at(x.copy(), constant, sums, 0, None)
         if not 0.0 < found.total < math.inf:  # no sample curves its loss here
             return None
-        total, gradient = float(state.raw_gradient.sum()), bounds.estimate[:, 0].copy()
-        return RowIterate(
-            x.copy(), float(state.constant[0]), state.seen.value, gradient, total, found, found.means, None
-        )  # fmt: skip
+        total = float(state.raw_gradient.sum())
+        gradient = bounds.estimate[:, 0] - (total * found.means if state.intercept else 0.0)
+        return RowIterate(x.copy(), float(state.constant[0]), state.seen.value, gradient, total, found, None)
 
     def _request(
         self, before: Array, end: Array, constants: tuple[float, float], lengths: Array, columns: Array
-    ) -> Sums:
-        """Make a round trip: sums over all rows for a step, with moments of these columns."""
+    ) -> tuple[Sums, Array]:
+        """Make a round trip: sums over all rows for a step, with moments of these columns, and F at every length."""
         if not self.kept:
             self.kept = self.rows.keep_beside([rows_of(self.problem, span) for span in self.rows.spans])
-        costs = np.array([self._cost(before + t * (end - before)) for t in lengths.tolist()]) / self.state.d
-        trial = Trial(before, end, np.array(constants), lengths, costs, SCALES, columns, self.state.intercept)
+        costs = np.array([self._cost(before + t * (end - before)) for t in lengths.tolist()])
         self.reads += self.state.n + int(np.count_nonzero(end))
-        found: Sums = self.rows.over_rows(sums_over_rows, self.kept, *trial)
-        return found
+        given = before, end, np.array(constants), lengths, costs / self.state.d, columns
+        sums: Sums = self.rows.over_rows(sums_over_rows, self.kept, *given)
+        return sums, np.nan_to_num(sums.losses + costs, nan=math.inf, posinf=math.inf)
 
-    def _at(self, x: Array, constant: float, sums: Sums, number: int, last: RowIterate | None) -> RowIterate | None:
+    def _at(self, x: Array, constant: float, sums: Sums, number: int, known: Moments | None) -> RowIterate | None:
         """Return the iterate that a length leads to; None where nothing finite is known of it.
 
-        Where the sums have no moments, those of the last iterate are the same.
+        Where the sums have no moments, they are still the ``known`` ones of all columns.
         """
-        loss, gradient = float(sums.losses[number]), sums.products[number]
-        found = sums.moments if last is None or sums.moments is not None else last.moments
-        if found is None or not (math.isfinite(loss) and np.isfinite(gradient).all()):
+        found = sums.moments or known
+        loss, gradient, total = float(sums.losses[number]), sums.products[number], float(sums.totals[number])
+        if found is None or not (0.0 < found.total < math.inf and np.isfinite([loss, *gradient]).all()):
             return None
-        if not (0.0 < found.total < math.inf and np.isfinite(found.products).all()):
+        if not np.isfinite(found.products).all():
             return None
-        means = sums.sums / found.total if last is None or sums.moments is not None else last.means
-        return RowIterate(
-            x, constant, loss, gradient, float(sums.totals[number]), found, means, sums if number == 0 else None
-        )
+        if self.state.intercept:
+            gradient = gradient - total * (sums.sums / found.total if sums.moments else found.means)
+        return RowIterate(x, constant, loss, gradient, total, found, sums if number == 0 else None)
 
     def _report(self, point: RowIterate) -> Report:
         """Return how good the iterate is."""
@@ -306,16 +268,12 @@ class RowNewton:
         if point.sums is not None:
             given = (x, np.array([point.constant]), point.sums, SCALES, state.intercept)
             gap = certify_from_sums(self.problem, state.terms, *given)
-        violation = state.terms.violation_on(self.columns, x, self._gradient(point))
+        violation = state.terms.violation_on(self.columns, x, point.gradient)
         return Report(point.loss + self._cost(point.x), gap, violation, math.isfinite(gap), math.inf)
-
-    def _gradient(self, point: RowIterate) -> Array:
-        """Return the gradient; that with the best constant, if there is an intercept."""
-        return point.gradient - point.total * point.means if self.state.intercept else point.gradient
 
     def _propose(self, point: RowIterate, tolerance: float) -> Proposal:
         """Return the model's minimum."""
-        found, gradient, columns = point.moments, self._gradient(point).copy(), point.moments.columns
+        found, gradient, columns = point.moments, point.gradient.copy(), point.moments.columns
         gram, violation = self._gram(found), self.report.violation
         spread = float(np.abs(point.x).sum()) or self.report.objective / max(violation, 1e-300)
         # a round trip costs more than sweeps
@@ -350,42 +308,32 @@ class RowNewton:
     def _follow(self, point: RowIterate, proposal: Proposal) -> RowIterate | None:
         """Return the best iterate on the way to the proposal and beyond; the same one where F decreases nowhere."""
         lengths = WHOLE if self.is_quadratic else TRIAL_LENGTHS
-        ends = (point.x, self._gradient(point)), (proposal.x, proposal.gradient)
-        columns = NO_COLUMNS if self.is_quadratic else self._next_columns(ends)
-        sums = self._request(point.x, proposal.x, (point.constant, proposal.constant), lengths, columns)
-        change, shift = proposal.x - point.x, proposal.constant - point.constant
-        there = [proposal.x if t == 1.0 else point.x + t * change for t in lengths.tolist()]
-        values = sums.losses + np.array([self._cost(x) for x in there])
-        values[np.isnan(values)] = math.inf
-        now = point.loss + self._cost(point.x)
+        columns = NO_COLUMNS if self.is_quadratic else self._next_columns(point, proposal)
+        constants = point.constant, proposal.constant
+        sums, values = self._request(point.x, proposal.x, constants, lengths, columns)
+        now, best = point.loss + self._cost(point.x), int(np.argmin(values))
         noise = tuning.OBJECTIVE_ROUNDING * (4.0 + math.sqrt(self.state.d)) * abs(now)
-        best = int(np.argmin(values))
         best = 0 if values[0] <= values[best] + noise else best
         if not values[best] <= now + noise:
             self.damping = max(tuning.MORE_DAMPING * self.damping, tuning.LEAST_AFTER_FAILURE)
             return point
-        self.damping = 0.0 if best == 0 else self.damping
+        if best == 0:
+            self.damping = 0.0
+            return self._at(proposal.x, proposal.constant, sums, 0, point.moments)
         t = float(lengths[best])
-        constant = proposal.constant if t == 1.0 else point.constant + t * shift
-        return self._at(there[best], constant, sums, best, point)
+        constant = point.constant + t * (proposal.constant - point.constant)
+        return self._at(point.x + t * (proposal.x - point.x), constant, sums, best, point.moments)
 
-    def _next_columns(self, ends: Sequence[tuple[Array, Array]]) -> Array:
-        """Return the columns whose moments the next model needs, in rising order; all, where it would be nearly all.
-
-        ``ends`` are points of a step with their gradients; the last one is where it leads to.
-        """
-        n, norm = self.state.n, self.problem.norm
-        is_wanted, nearest, low, high = np.zeros(n, dtype=np.bool_), *np.empty((3, n))
-        for x, gradient in ends:
-            subgradients(self.state.penalty, x, low, high)
-            nearest = np.maximum(low + gradient, -gradient - high) / np.maximum(norm, 1e-300)
-            is_wanted |= low == high
-        is_wanted |= nearest > 0.0
-        moving = int(np.count_nonzero(is_wanted))
+    def _next_columns(self, point: RowIterate, proposal: Proposal) -> Array:
+        """Return the columns whose moments the next model needs, in rising order; all, where it would be nearly all."""
+        low, high = np.empty((2, self.state.n))
+        subgradients(self.state.penalty, proposal.x, low, high)
+        nearest = np.maximum(low + proposal.gradient, -proposal.gradient - high) / np.maximum(self.problem.norm, 1e-300)
+        nearest[(low == high) | (point.x != proposal.x)] = math.inf
+        moving = int(np.count_nonzero(nearest > 0.0))
         count = moving + tuning.FEWEST_NEXT + int(tuning.NEXT_SHARE * moving)
-        if count > 0.9 * n:
-            return np.arange(n)
-        nearest[is_wanted] = math.inf
+        if count > 0.9 * low.size:
+            return self.columns
         return np.sort(np.argpartition(-nearest, count - 1)[:count])
 
     def _cost(self, x: Array) -> float:
