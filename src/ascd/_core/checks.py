@@ -51,9 +51,8 @@ class _Unlocked:
     """The memory of a read-only array, offered as writable; it keeps the array alive."""
 
     def __init__(self, array: Array) -> None:
-        self.array = array
-        interface = array.__array_interface__
-        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
+        self.array, (address, _) = array, array.__array_interface__["data"]
+        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
 
 
 def unlocked(array: Array) -> Array:

@@ -14,8 +14,6 @@ from typing import Any
 from ascd._core.checks import as_number
 from ascd.protocols import CONTRACTS, OPTIONS
 
-PACKAGE = __name__.partition(".")[0]
-
 # ---- the methods of parts
 
 
@@ -48,8 +46,9 @@ def check_methods(part: Any, contract: type, role: str) -> None:
         methods = ", ".join(methods_of(contract))
         raise TypeError(f"{role} must be a name or a NamedTuple with methods {methods}; got {part!r}")
     _check_kind(kind, contract, role)
-    if users_classes(part):
-        detours.add("users' classes")
+    for field in part:
+        if not is_ours(kind) or (isinstance(field, tuple) and users_classes(field)):
+            detours.add("users' classes")
 
 
 def prepared(part: Any, contract: type, role: str, *arguments: Any) -> Any:
@@ -112,7 +111,7 @@ detours: set[str] = set()
 @cache
 def is_ours(kind: Any) -> bool:
     """Return whether a class is from this package, or Python's own."""
-    return str(kind.__module__).partition(".")[0] in (PACKAGE, "builtins")
+    return str(kind.__module__).partition(".")[0] in ("ascd", "builtins")
 
 
 def users_classes(value: Any) -> tuple[type, ...]:
@@ -147,12 +146,11 @@ def compile_error(error: Exception, kinds: Sequence[type]) -> TypeError:
     cause = _CAUSE.search(text)
     reason = f": {cause[1]}" if cause else ""
     codes = [(kind, each.__code__) for kind in kinds for each in vars(kind).values() if hasattr(each, "__code__")]
-    for file, line in _PLACE.findall(text):
-        inside = [(kind, code) for kind, code in codes if _contains(code, file, int(line))]
-        if inside:
-            kind, code = inside[0]
+    places = ((file, line, *each) for file, line in _PLACE.findall(text) for each in codes)
+    for file, line, kind, code in places:
+        if _contains(code, file, int(line)):
             who = f"{kind.__name__}.{code.co_name}"
-            reason += f" ({os.path.basename(code.co_filename)}, line {line})"
+            reason += f" ({os.path.basename(file)}, line {line})"
             break
     return TypeError(f"a part of your own could not be compiled: {who}{reason}.  {HOW_TO}.  numba says:\n{text}")
 

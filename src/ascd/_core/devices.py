@@ -43,20 +43,15 @@ def is_on_gpu(array: Any) -> bool:
     return library_of(array) == "cupy" or (hasattr(array, "__dlpack_device__") and array.__dlpack_device__()[0] == 2)
 
 
-def fetched(array: Any) -> np.ndarray[Any, Any]:
-    """An array of any namespace as NumPy's."""
-    if hasattr(array, "get") and library_of(array) == "cupy":  # CuPy's arrays never become NumPy's by themselves
+def to_host(array: Any) -> Any:
+    """The same values as NumPy's array, where they are on a device; anything else as it is."""
+    if not is_on_device(array):
+        return array
+    if library_of(array) == "cupy":  # CuPy's arrays never become NumPy's by themselves
         return np.asarray(array.get())
     if library_of(array) == "torch":
         return np.asarray(array.detach().cpu().numpy())
-    if isinstance(array, np.ndarray):
-        return array
     return np.asarray(array.to_device(array.__array_namespace__().empty(0).device))
-
-
-def to_host(array: Any) -> Any:
-    """The same values in the host's memory, where they are not; anything else as it is."""
-    return fetched(array) if is_on_device(array) else array
 
 
 def put_beside(array: Any, values: Any) -> Any:

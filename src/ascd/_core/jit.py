@@ -35,9 +35,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from ascd._core import contracts, scalars
-from ascd._core.scalars import at as at
-from ascd._core.scalars import wide as wide
+from ascd._core import contracts
 from ascd._core.timing import compiling
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -155,6 +153,32 @@ def _interrupt_kept() -> Iterator[None]:
 # ---- functions and methods that compiled code calls
 
 
+def at(parameter: Any, j: int) -> Any:
+    """The entry ``j`` of a parameter that is one number for all coordinates, or an array with one for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ascd import at
+    >>> at(0.5, 3), float(at(np.array([1.0, 2.0]), 1))
+    (0.5, 2.0)
+    """
+    kind = type(parameter)  # plain Python asks millions of times: what is met most often comes first
+    if kind is float:
+        return parameter
+    is_array = kind is np.ndarray or hasattr(parameter, "shape")
+    return parameter[j] if is_array and parameter.ndim else parameter
+
+
+def wide(index: Any) -> int:
+    """An index read from an array of integers, as the integer that all methods take, and known not to be negative.
+
+    Without it every method would be compiled once for each width of integer, and every access would ask whether the
+    index counts from the end.
+    """
+    return int(index)
+
+
 def helper(function: Function, is_strict: bool = False) -> Function:
     """Let compiled code call this plain function, or this method of a part.
 
@@ -215,12 +239,36 @@ def _numba() -> Any:
     # A pass over the bounds reads four arrays and writes two.  To use vector registers the compiler must check at
     # run time that they do not overlap; by default it gives up beyond eight such checks.
     binding.set_option("ascd", "--runtime-memory-check-threshold=32")
-    scalars.teach_numba(_options(True))
+    _register_at_and_wide()
     for method, arguments in contracts.COMPILED.items():
         _register_method(method, arguments)
     for register in _registrations:
         register()
     return numba
+
+
+def _register_at_and_wide() -> None:
+    """Tell numba what ``at`` and ``wide`` are in compiled code."""
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import lower_builtin, overload, type_callable
+
+    def at_of(parameter: Any, j: Any) -> Any:
+        if isinstance(parameter, types.Array):
+            return lambda parameter, j: parameter[j]
+        return lambda parameter, j: parameter
+
+    def emit_wide(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        index = context.cast(builder, arguments[0], signature.args[0], types.int64)
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(1)])
+        assume = builder.module.declare_intrinsic("llvm.assume", fnty=kind)
+        builder.call(assume, [builder.icmp_signed(">=", index, ir.Constant(index.type, 0))])
+        return index
+
+    overload(at, strict=False, jit_options=_options(True))(at_of)
+    # in the code of its caller: as a function of its own, optimised apart, it keeps loops from vector registers
+    type_callable(wide)(lambda context: lambda index: types.int64)
+    lower_builtin(wide, types.Integer)(emit_wide)
 
 
 def _register_method(method: str, arguments: list[str]) -> None:
@@ -260,29 +308,27 @@ def _overload(register: Callable[..., Any], arguments: list[str], chosen: str, *
 _PUBLIC = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
 
 
+#: Options that numba does not document: no reference counting, which cost more than the calls (a part holds many
+#: arrays); no wrappers for C; calls that pass a part, a hundred numbers to the machine, are inlined.
+_PRIVATE = {"_nrt": False, "no_cfunc_wrapper": True, "forceinline": True}
+
+
 def _options(is_part: bool, is_strict: bool = False) -> dict[str, Any]:
     """Return numba's options for a kernel, or for methods and helpers, which need no wrappers for Python."""
     private = {**_PRIVATE, "no_cpython_wrapper": is_part} if _knows_private_options() else {}
     return {**_PUBLIC, **private, **({"fastmath": False} if is_strict else {})}
 
 
-#: Options that numba does not document: no reference counting, which cost more than the calls (a part holds many
-#: arrays); no wrappers for C; calls that pass a part, a hundred numbers to the machine, are inlined.
-_PRIVATE = {"_nrt": False, "no_cfunc_wrapper": True, "forceinline": True}
-
-
 @cache
 def _knows_private_options() -> bool:
     """Return whether this numba has the options; where it has not, a warning says so once."""
-    import numba
-
     try:
         from numba.core.compiler import Flags
         from numba.core.cpu import CPUTargetOptions
 
         CPUTargetOptions.parse_as_flags(Flags(), {**_PRIVATE, "no_cpython_wrapper": True})
     except Exception as error:  # whatever a changed numba may raise
-        reason = f"numba {numba.__version__} has changed inside ({type(error).__name__}: {error})"
+        reason = f"numba has changed inside ({type(error).__name__}: {error})"
         rest = "kernels are compiled with its documented options alone, which gives the same answers but takes longer"
         tell_once("numba", f"{reason}: {rest}")
         return False

@@ -38,10 +38,7 @@ _limits: list[Any] = []  # one entry a run; the first holds what is to be restor
 
 
 def as_n_jobs(n_jobs: Any) -> int:
-    """Return the number of threads: a positive number, or as joblib counts a negative one; None is one.
-
-    −1 is a thread a processor, −2 one less, and so on, but at least one.
-    """
+    """Return the number of threads; None is 1, −1 one a processor, −2 one less, and so on, but at least 1."""
     if n_jobs is None:
         return 1
     allowed = "None, a positive integer, or a negative one (-1: all processors, -2: all but one)"
@@ -115,35 +112,28 @@ def use_threads(n_jobs: int) -> Iterator[None]:
 
 
 @contextmanager
-def blas_threads(n_jobs: int, entries: int) -> Iterator[None]:
-    """Limit the linear algebra library to so many threads: on small matrices more of them only wait for each other.
-
-    Problems with so few ``entries`` that the library keeps to one thread anyway are left alone.  The library has one
-    number for the whole process: of runs in parallel the first sets it, and the last to end restores it.
-    """
-    if entries < WORTH_LIMITING:
-        yield
-        return
-    with _lock:
-        _limits.append(None if _limits else _switch(partial(_controller().limit, limits=n_jobs, user_api="blas")))
-    try:
-        yield
-    finally:
-        with _lock:
-            if len(_limits) == 1:
-                _switch(_limits[0].restore_original_limits)
-            _limits.pop()
-
-
-@contextmanager
 def quiet(n_jobs: int, entries: int, library: int = 1) -> Iterator[None]:
     """Use ``n_jobs`` threads for our own work, ``library`` for the linear algebra library's; silence NumPy's warnings.
 
     The library's threads go on waiting busily after each call, on processors that ours need.  So it has one, unless a
-    run is made of its calls, and its work is shared among ours.
+    run is made of its calls, and its work is shared among ours.  The library has one number for the whole process: of
+    runs in parallel the first sets it, and the last to end restores it.  With so few ``entries`` that it keeps to one
+    thread anyway it is left alone.
     """
-    with use_threads(n_jobs), blas_threads(library, entries), np.errstate(all="ignore"):
-        yield
+    token, is_limited = _jobs.set(n_jobs), entries >= WORTH_LIMITING
+    if is_limited:
+        with _lock:
+            _limits.append(None if _limits else _switch(partial(_controller().limit, limits=library, user_api="blas")))
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        _jobs.reset(token)
+        if is_limited:
+            with _lock:
+                if len(_limits) == 1:
+                    _switch(_limits[0].restore_original_limits)
+                _limits.pop()
 
 
 @contextmanager
@@ -162,12 +152,12 @@ def library_helps(work: float) -> Iterator[None]:
 
 def _switch(change: Callable[[], Any]) -> Any:
     """Set the number of the library's threads: threadpoolctl, from 3.8 on, listens to one thread until that lets go."""
-    libraries = [each for each in _controller().lib_controllers if hasattr(each, "clear_controlling_thread")]
-    for library in libraries:
-        library.clear_controlling_thread(force=True)
+    from threadpoolctl import OpenBLASController
+
+    let_go = getattr(OpenBLASController, "clear_controlling_thread", dict)
+    let_go(force=True)
     former = change()
-    for library in libraries:
-        library.clear_controlling_thread(force=True)
+    let_go(force=True)
     return former
 
 

@@ -235,7 +235,8 @@ class LinearModel(BaseEstimator):
 
     def _state(self, data: Training, penalty: Any, loss: Any = None) -> Any:
         """Return the problem of the data with a penalty in units of F."""
-        X, weight, loss = data.X, data.balanced_weight, self._loss if loss is None else loss
+        X, loss = data.X, self._loss if loss is None else loss
+        weight = data.weight if data.factors is None else data.balanced_weight
         try:
             problem = Problem(X.matrix, data.y, loss, penalty, weight, data.offset, self._settings().n_jobs)
         except ValueError:

@@ -33,7 +33,7 @@ from scipy import linalg
 from sklearn.utils import column_or_1d
 
 from ascd._core.checks import Array, as_finite_vector
-from ascd._core.threads import blas_threads
+from ascd._core.threads import quiet
 from ascd._core.timing import Stopwatch
 from ascd.estimators._base import TOO_STRONG, LinearRegressor, row_factors
 from ascd.estimators._data import EPS, Training, deviations, fit_method, to_numpy
@@ -432,7 +432,7 @@ def solve_smooth(problems: Sequence[Problem], X: Any, settings: Settings, *, int
             mu = np.frombuffer(each)
             if mu.all() or not mu.any():
                 Y = np.stack([problems[k].parts.sample.target for k in members], axis=1)
-                with blas_threads(settings.n_jobs, X.size):
+                with quiet(settings.n_jobs, X.size, library=settings.n_jobs):
                     found = ridge_coefficients(X, Y, None if np.ndim(given) == 0 else given, mu, intercept)
                 starts.update(zip(members, zip(*found, strict=True), strict=True))
     seconds = stopwatch.seconds / len(problems)
@@ -458,7 +458,6 @@ def _certified(problem: Problem, intercept: bool, start: tuple[Array, float] | N
     return in_float32(problem, exact, settings) if settings.to_float32 else exact
 
 
-@np.errstate(all="ignore")
 def ridge_coefficients(X: Array, Y: Array, weight: Array | None, mu: Array, intercept: bool) -> tuple[Array, Array]:
     """Return the minimum for each column of Y: coefficients, one row a target, and intercepts.
 
