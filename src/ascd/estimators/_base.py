@@ -132,8 +132,6 @@ class Certificate:
 #: Advice about a fit that ended early.
 ADVICE = {
     Status.ITERATION_LIMIT: "Increase max_iter, or increase tol if such a gap is good enough.",
-    Status.TIME_LIMIT: "Allow more time, or increase tol if such a gap is good enough.",
-    Status.INTERRUPTED: "Fit again to finish; warm_start=True continues from here where the estimator has it.",
     Status.STALLED: "Increase tol: what is left cannot be told from rounding errors; rescaling the features may help.",
     Status.UNREACHABLE: "Fit again where the data can be reached; warm_start=True continues from here where it exists.",
     Status.DIVERGED: "The objective has no minimum that can be reached: add a penalty or rescale the features.",
@@ -257,13 +255,9 @@ class LinearModel(BaseEstimator):
             threads = int(effective_n_jobs(self.n_jobs))
         return Settings(self.tol, rounds, threads, self.solver, self.random_state, to_float32)
 
-    def _scale(self, data: Training) -> Array | None:
-        """Return the deviations of the features where they are to be standardised."""
-        return deviations(data.X, data.weight) if self.standardize else None
-
     def _problems(self, data: Training, ratios: Sequence[float], strength: float = 1.0) -> list[Any]:
         """Return a problem for each l1_ratio, on one matrix, with a penalty of this strength in units of F."""
-        scale = self._scale(data)
+        scale = deviations(data.X, data.weight) if self.standardize else None
         penalties = [self._penalty(strength, ratio, data.X.shape[1], scale) for ratio in ratios]
         first = self._state(data, penalties[0])
         return [first, *(first.replace(penalty=penalty) for penalty in penalties[1:])]
@@ -283,7 +277,7 @@ class LinearModel(BaseEstimator):
         """Return the problem with the sample weights of these data: a fold is weights of 0."""
         parts: dict[str, Any] = {"sample_weight": data.balanced_weight}
         if self.standardize:  # each fold uses the deviations of the samples that it fits
-            parts["penalty"] = self._penalty(1.0, ratio, data.X.shape[1], self._scale(data))
+            parts["penalty"] = self._penalty(1.0, ratio, data.X.shape[1], deviations(data.X, data.weight))
         return problem.replace(**parts)
 
     def _follow(
@@ -334,15 +328,15 @@ class LinearModel(BaseEstimator):
         """
         one = solutions[0]
         intercept = np.asarray(one.intercept)[()] if self.fit_intercept else 0.0
-        self.coef_, self.intercept_ = model or (np.asfortranarray(one.x.T), intercept)
-        self.certificate_ = found = certificate_of(solutions, self.tol, unit)
-        self.n_iter_: Any = max(int(self.max_iter != 0), found.n_iter)
-        self.dual_gap_: Any = unit * one.gap
-        if not (np.isfinite(self.coef_).all() and np.isfinite(self.intercept_).all()):
+        coef, intercept = model or (np.asfortranarray(one.x.T), intercept)
+        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
             raise ValueError(
                 f"{type(self).__name__} ended with coefficients that are not finite. The input data may contain large "
                 "values and need to be preprocessed."
             )
+        self.certificate_ = found = certificate_of(solutions, self.tol, unit)
+        self.coef_, self.intercept_, self.dual_gap_ = coef, intercept, unit * one.gap
+        self.n_iter_: Any = max(int(self.max_iter != 0), found.n_iter)
         self._is_interrupted = False
         for one in solutions:
             self._is_interrupted = self._is_interrupted or one.status is Status.INTERRUPTED

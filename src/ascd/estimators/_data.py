@@ -4,7 +4,7 @@
 - Tables, files, Dask's collections, arrays on a device and matrices of the user's own are read through a matrix of the
   library.  ``Data`` answers the same for both, so that no estimator has to know which it has.
 - float32 data: ``coef_`` and ``intercept_`` are float32 where scikit-learn's are, and so is what the certificate is
-  about (``_solving.rounded``).
+  about (``_solving.in_float32``).
 - Targets, weights and offsets of Dask or on a device come to the host.  The fitted arrays go to the device of X;
   predictions for Dask's collections are Dask's, computed later, chunk by chunk where the data are.  ``classes_`` stay
   NumPy's, as they may be text; arrays of other namespaces on the host become NumPy's.
@@ -146,9 +146,8 @@ class Training(NamedTuple):
     @property
     def balanced_weight(self) -> Array | None:
         """The sample weights times the factors of the classes; None where all are 1."""
-        if self.factors is None or self.weight is None:
-            return self.weight if self.factors is None else self.factors
-        return self.factors * self.weight
+        factors, weight = self.factors, self.weight
+        return weight if factors is None else factors if weight is None else factors * weight
 
 
 def read(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:

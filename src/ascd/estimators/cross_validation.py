@@ -52,7 +52,7 @@ from ascd.estimators.least_squares import (
     lasso_path,
 )
 from ascd.estimators.logistic import LogisticRegression, PoissonRegressor, half_deviance
-from ascd.estimators.paths import alpha_grid, as_Cs, as_ratio, strengths, warn_of_shortfalls
+from ascd.estimators.paths import alpha_grid, as_Cs, as_ratio, warn_of_shortfalls
 from ascd.estimators.svm import LinearSVC
 from ascd.results import Round, Status, looking_on, progress_bar
 
@@ -75,7 +75,7 @@ class Fold(NamedTuple):
 class CrossValidated(LinearModel):
     """A path of strengths on every fold, and one fit with the best.
 
-    ``_grid(problem, factor)`` returns the values to choose from, in the user's units and from strong to weak penalties,
+    ``_grid(data, problem)`` returns the values to choose from, in the user's units and from strong to weak penalties,
     and the strengths that they mean; ``_fold_errors(data, fold, coefs, constants)`` the error of each fit for the
     samples left out, with ``coefs`` of shape (n_features, n_outputs, n_strengths).  ``_keep_paths(paths, grids, errors,
     ratio)`` sets the attributes of all fits and returns scores and coefficients to show of the ratio that was chosen;
@@ -102,9 +102,9 @@ class CrossValidated(LinearModel):
 
     def _cross_validate(self, data: Training, params: dict[str, Any], ratios: Sequence[float]) -> None:
         """Choose the strength (and ratio), then fit all samples."""
-        folds, factor = self._folds(data, params), self._units(data)[0]
+        folds = self._folds(data, params)
         problems = self._problems(data, ratios)
-        grids, strengths = zip(*(self._grid(problem, factor) for problem in problems), strict=True)
+        grids, strengths = zip(*(self._grid(data, problem) for problem in problems), strict=True)
         states = list(zip(problems, ratios, strengths, strict=True))
         tasks = [partial(self._fold_path, data, fold, *state) for fold in folds for state in states]
         paths = side_by_side(tasks, self._settings().n_jobs, self.progress)
@@ -263,7 +263,7 @@ class PathCV(CrossValidated, LinearRegressor):
 
     eps: float = 1e-3
     alphas: Any = 100
-    alpha: ClassVar[float] = 1.0
+    alpha: ClassVar[float] = 1.0  # type: ignore[misc]
 
     l1_ratio = 1.0
     #: The attribute that holds the errors of the folds.
@@ -285,9 +285,8 @@ class PathCV(CrossValidated, LinearRegressor):
         self._cross_validate(self._read(X, y, sample_weight), params, as_ratios(self.l1_ratio))
         return self
 
-    def _grid(self, problem: Any, factor: float) -> tuple[Array, Array]:
-        how: dict[str, Any] = {"intercept": self.fit_intercept, "n_jobs": self._settings().n_jobs}
-        values = alpha_grid(problem, self.alphas, self.eps, factor, **how)
+    def _grid(self, data: Training, problem: Any) -> tuple[Array, Array]:
+        values = alpha_grid(self, data, problem, self.alphas, self.eps)
         return values, values
 
     def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
@@ -537,8 +536,8 @@ class ClassifierCV(CrossValidated, LinearClassifier):
             known = dict(process_routing(self, "fit", **known, **params).scorer.score)
         self._cross_validate(data._replace(score_params=known), params, ratios)
 
-    def _grid(self, problem: Any, factor: float) -> tuple[Array, Array]:
-        return self.Cs_, strengths(self.Cs_)
+    def _grid(self, data: Training, problem: Any) -> tuple[Array, Array]:
+        return self.Cs_, 1.0 / self.Cs_
 
     def _keep_paths(self, paths: list[Followed], grids: list[Array], errors: Array, ratio: int) -> tuple[Array, Any]:
         scores = -errors

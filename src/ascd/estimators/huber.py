@@ -33,7 +33,7 @@ from sklearn.utils._param_validation import Interval
 
 from ascd._core.checks import Array
 from ascd.estimators._base import LinearRegressor
-from ascd.estimators._data import Training, fit_method
+from ascd.estimators._data import Training, deviations, fit_method
 from ascd.estimators._parameters import FROM_ZERO, Parameter, estimator
 from ascd.estimators._solving import Followed, Settings, frames_to_the_user, one_by_one, solve_problem
 from ascd.matrix.base import DataGone
@@ -125,7 +125,8 @@ class HuberRegressor(LinearRegressor):
 
     def _fit_scale(self, data: Training, base: Problem, alpha: float, settings: Settings, start: Any) -> ScaledFit:
         """Fit with the penalty alpha·‖w‖² from coefficients, intercept and scale; ``base`` is for the scale 1."""
-        epsilon, scale = float(self.epsilon), self._scale(data)
+        epsilon = float(self.epsilon)
+        scale = deviations(data.X, data.weight) if self.standardize else None
 
         def problem_at(sigma: float) -> Problem:
             penalty = self._penalty(alpha * sigma, 0.0, data.X.shape[1], scale)
@@ -170,7 +171,8 @@ def fit_with_scale(
     The tolerance is ``tol`` times P at zero coefficients, with the median as intercept and its best scale.  With hardly
     any penalty, coefficients are known far less well than P: the last fit goes on to the limits of float64.
     """
-    y, weight = target_and_weight(problem_at(1.0))
+    problem = problem_at(1.0)
+    y, weight = problem.stated.target, problem.weight
     centred, total = y - weighted_median(y, weight) if intercept else y, float(weight.sum())
     size, first = float(weight @ np.abs(centred) / total) or 1.0, scale_of(centred, weight, epsilon)
     floor = SMALLEST_SCALE * size
@@ -257,7 +259,7 @@ class ScaleSearch:
 
 def joint_fit(problem: Problem, found: Any, sigma: float, floor: float, epsilon: float, intercept: bool) -> ScaledFit:
     """Return P and a bound on its gap where a fit for one σ ended; the scale is the best one for its residuals."""
-    y, weight = target_and_weight(problem)
+    y, weight = problem.stated.target, problem.weight
     residuals, total, rounding = y - problem.image(found.x) - found.intercept, weight.sum(), rounding_of(weight.size)
     scale = max(floor, scale_of(residuals, weight, epsilon))
     objective = primal(residuals, weight, scale, epsilon) + 2.0 / sigma * problem.cost(found.x)
@@ -292,12 +294,6 @@ def gap_of_the_fit(
     error = 4.0 * rounding * (abs(objective) + abs(fitted) + 2.0 / sigma * abs(found.objective))
     error += 2.0 * (2.0 * epsilon * root * zeta + zeta**2 / sigma)  # of P and of F
     return max(0.0, objective - max(0.0, share * least)) + error
-
-
-def target_and_weight(problem: Problem) -> tuple[Array, Array]:
-    """Return the target and the sample weights as arrays."""
-    sample = problem.parts.sample
-    return sample.target, np.broadcast_to(np.asarray(sample.weight, float), sample.target.shape)
 
 
 def derivative_in_scale(residuals: Array, weight: Array, sigma: float, epsilon: float) -> float:

@@ -93,12 +93,6 @@ class LogisticRegression(LinearClassifier):
         self._fit_one(self._read(X, y, sample_weight, offset), strength, as_ratio(self.penalty, self.l1_ratio))
         return self
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:
-        data = super()._read(X, y, sample_weight, offset)
-        if offset is not None and len(self.classes_) > 2:
-            raise ValueError(f"offset must be None unless there are two classes; there are {len(self.classes_)}")
-        return data
-
     def _state(self, data: Training, penalty: Any, loss: Any = None) -> Any:
         if len(self.classes_) > 2:
             return super()._state(data, penalty, "softmax")
@@ -151,10 +145,6 @@ class LogisticRegression(LinearClassifier):
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return the share of samples whose class is predicted; ``offset`` as in ``decision_function``."""
         return self._accuracy(self.predict(X, offset=offset), y, sample_weight)
-
-
-#: Between these, exp is an ordinary number of float64.
-LOGARITHMS = (-700.0, 700.0)
 
 
 @estimator
@@ -216,7 +206,7 @@ class PoissonRegressor(LinearRegressor):
         z = np.asarray(to_numpy(self._linear_predictor(X, offset)), dtype=np.float64)
         counts, weight = column_or_1d(to_numpy(y)), as_sample_weight(sample_weight, z.size)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return float(d2_tweedie_score(counts, np.exp(np.clip(z, *LOGARITHMS)), sample_weight=weight, power=1))
+            return float(d2_tweedie_score(counts, np.exp(np.clip(z, -700.0, 700.0)), sample_weight=weight, power=1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

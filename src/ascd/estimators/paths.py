@@ -63,13 +63,9 @@ def model_path(
     with errors_about_x(X):
         data = model._read(X, y, sample_weight, offset)
         problem, settings = model._problems(data, [ratio])[0], model._settings()
-        if hasattr(model, "C"):
-            values = as_Cs(Cs)
-        else:
-            how = {"intercept": model.fit_intercept, "n_jobs": settings.n_jobs}
-            values = alpha_grid(problem, alphas, eps, model._units(data)[0], **how)
+        values = as_Cs(Cs) if hasattr(model, "C") else alpha_grid(model, data, problem, alphas, eps)
         x0 = None if coef_init is None else as_finite_vector(coef_init, "coef_init", data.X.shape[1])
-        found = model._follow(data, problem, strengths(values) if hasattr(model, "C") else values, settings, x0)
+        found = model._follow(data, problem, 1.0 / values if hasattr(model, "C") else values, settings, x0)
     warn_of_shortfalls(type(model).__name__, [found])
     return ModelPath(values, found.coefs, found.intercepts, found.gaps, np.maximum(1, found.n_iters))
 
@@ -81,11 +77,8 @@ def as_ratio(penalty: str | None, l1_ratio: float | None) -> float:
     return {"l1": 1.0, "l2": 0.0}.get(penalty or "", 0.0 if l1_ratio is None else l1_ratio)
 
 
-def alpha_grid(problem: Any, alphas: Any, eps: float, factor: float, *, intercept: bool, n_jobs: int) -> Array:
-    """Return the given alphas, falling, or a geometric grid from the smallest one that gives zero coefficients.
-
-    ``factor`` is that of alpha beside F.
-    """
+def alpha_grid(model: Any, data: Any, problem: Any, alphas: Any, eps: float) -> Array:
+    """Return the given alphas, falling, or a geometric grid from the smallest one that gives zero coefficients."""
     if not isinstance(alphas, Integral):
         given = np.sort(as_vector(alphas, "alphas"))[::-1]
         if given.size == 0 or not np.isfinite(given).all() or given[-1] < 0.0:
@@ -97,7 +90,8 @@ def alpha_grid(problem: Any, alphas: Any, eps: float, factor: float, *, intercep
             "your estimator with the appropriate `alphas=` argument."
         )
     count, eps = as_count(alphas, "alphas"), as_number(eps, "eps", low=0.0, strict=True)
-    largest = largest_factor(problem, intercept=intercept, n_jobs=n_jobs) / factor
+    largest = largest_factor(problem, intercept=model.fit_intercept, n_jobs=model._settings().n_jobs)
+    largest = largest / model._units(data)[0]
     if largest <= ZERO_STRENGTH:  # a constant target
         return np.full(count, ZERO_STRENGTH)
     return np.geomspace(largest, largest * eps, num=count)
@@ -111,11 +105,6 @@ def as_Cs(Cs: Any) -> Array:
     if given.size == 0 or not given[0] >= sys.float_info.min or math.isnan(given[-1]):  # nan is sorted last
         raise ValueError(f"Cs must be positive, with 1/C finite in float64; got {Cs!r}")
     return given
-
-
-def strengths(Cs: Array) -> Array:
-    """Return 1/C, which falls as C rises."""
-    return np.array([0.0 if math.isinf(C) else 1.0 / C for C in Cs])
 
 
 def warn_of_shortfalls(name: str, paths: Sequence[Followed], where: str = "") -> None:

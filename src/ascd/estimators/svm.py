@@ -102,12 +102,6 @@ class LinearSVC(LinearClassifier):
             "With more than two classes, as in liblinear and scikit-learn, each problem takes the factor of its own "
             "class, and all other samples have factor 1.",
         ),
-        "penalty_weights": Parameter(
-            ["array-like", None], "array of shape (n_features,)",
-            'Multiplies the penalty of each coefficient.  With loss="hinge" only positive numbers; otherwise 0 leaves '
-            "a coefficient unpenalised.",
-        ),
-        "bounds": Parameter([tuple, list, None], "pair (lower, upper)", "As in ``ElasticNet``; the intercept has none"),
     }  # fmt: skip
 
     @fit_method
@@ -131,13 +125,18 @@ class LinearSVC(LinearClassifier):
             X, penalty = X.with_constant(self.intercept_scaling), with_constant(penalty, X.shape[1])
         # the class that each problem sets against the rest: the second of two, or each of more
         positives = range(1 if len(self.classes_) == 2 else 0, len(self.classes_))
-        targets, factors = [np.where(data.y == k, 1.0, -1.0) for k in positives], [data.factors] * len(positives)
-        if data.factors is not None and len(positives) > 1:  # as in liblinear, the rest has 1
-            factors = [np.where(data.y == k, data.factors, 1.0) for k in positives]
-        return [Machines(X, targets, factors, data.weight, penalty, is_dual, 1.0 / strength)]
+        targets = [np.where(data.y == k, 1.0, -1.0) for k in positives]
+        return [Machines(X, targets, self._weights(data), penalty, is_dual, 1.0 / strength)]
+
+    def _weights(self, data: Training) -> list[Any]:
+        """Return the weights of the samples in each problem, None where all are 1."""
+        count, weight = len(self.classes_), 1.0 if data.weight is None else data.weight
+        if count == 2 or data.factors is None:
+            return [data.balanced_weight] * (1 if count == 2 else count)
+        return [np.where(data.y == k, data.factors, 1.0) * weight for k in range(count)]  # the rest as in liblinear
 
     def _reweighed(self, data: Training, problem: Machines, ratio: float) -> Machines:
-        return problem._replace(sample_weight=data.weight)
+        return problem._replace(weights=self._weights(data))
 
     def _fit_strength(self, data: Training, problem: Machines, strength: float) -> None:
         self._keep(self._solve(data, [problem._replace(C=1.0 / strength)]))
@@ -207,11 +206,10 @@ class LinearSVC(LinearClassifier):
         X, C = machines.X, machines.C
         strengths = [np.full(X.shape[0], C) if one is None else C * one for one in machines.weights]
         data = Training(X, machines.targets[0], strengths[0])
-        first = self._state(data, machines.penalty, "squared_hinge")
-        problems = [first]
+        problems = [self._state(data, machines.penalty, "squared_hinge")]
         for target, strength in zip(machines.targets[1:], strengths[1:], strict=True):
             other = {} if self.class_weight is None else {"sample_weight": strength}
-            problems.append(first.replace(b=target, **other))
+            problems.append(problems[0].replace(b=target, **other))
         return solve_in_turn((partial(solve_problem, one, intercept=False) for one in problems), settings)
 
     def _solve_dual(self, machines: Machines, settings: Settings) -> list[Solution]:
@@ -243,24 +241,14 @@ class LinearSVC(LinearClassifier):
 
 
 class Machines(NamedTuple):
-    """What the problems of all classes share: data in the layout that is read, with the constant feature, and ±1.
-
-    ``factors`` are those of the classes, for each problem; a fold has other ``sample_weight``.
-    """
+    """The problems of all classes: data in the layout that is read, with the constant feature, ±1 and weights."""
 
     X: Any
     targets: list[Array]
-    factors: list[Any]
-    sample_weight: Array | None
+    weights: list[Any]
     penalty: Any
     is_dual: bool
     C: float
-
-    @property
-    def weights(self) -> list[Any]:
-        """The weights of the samples in each problem, None where all are 1."""
-        weight = self.sample_weight
-        return [weight if one is None else one if weight is None else one * weight for one in self.factors]
 
 
 def with_constant(penalty: Any, n_features: int) -> Any:
