@@ -48,7 +48,7 @@ def check_problem(A, values=VALUES):
     problem = ascd.Problem(A, TARGET, penalty=ascd.L1(0.5))
     assert problem.objective(X) == pytest.approx(0.5 * residual @ residual + 0.5 * np.abs(X).sum(), rel=1e-14)
     np.testing.assert_allclose(problem.gradient(X), values.T @ residual, rtol=1e-13, atol=1e-13)
-    np.testing.assert_allclose(problem.image(X), values @ X, rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(problem.linear_predictor(X), values @ X, rtol=1e-14, atol=1e-14)
     return problem
 
 

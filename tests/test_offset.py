@@ -61,7 +61,7 @@ def test_objective_gradient_and_gap_are_those_of_the_shifted_predictions(name):
     assert problem.objective(x) == pytest.approx(by_hand, rel=1e-12)
     slopes = [LOSSES[name].derivative(y, z) for y, z in zip(b, A @ x + offset, strict=True)]
     assert problem.gradient(x) == pytest.approx(A.T @ slopes, rel=1e-10)
-    assert problem.image(x) == pytest.approx(A @ x)
+    assert problem.linear_predictor(x) == pytest.approx(A @ x)
     best = ascd.solve(problem, tol=1e-12).objective
     assert problem.objective(x) - problem.gap(x) <= best <= problem.objective(x)
 

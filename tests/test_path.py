@@ -47,7 +47,7 @@ def test_every_point_is_the_one_that_solve_finds(loss, number):
 
 def value_of(problem, x, c):
     """F(x) with a constant."""
-    parts, z = problem.parts, problem.image(x) + c
+    parts, z = problem.parts, problem.linear_predictor(x) + c
     losses = sum(parts.loss.value(y, point) for y, point in zip(parts.sample.target, z, strict=True))
     return losses + sum(parts.penalty.cost(value, j) for j, value in enumerate(x))
 

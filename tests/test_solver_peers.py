@@ -31,7 +31,7 @@ def regression(shape=(D, 30), seed=0, shift=0.5):
 
 
 def objective(problem, x, c=0.0):
-    parts, z = problem.parts, problem.image(x) + c
+    parts, z = problem.parts, problem.linear_predictor(x) + c
     weights = np.broadcast_to(parts.sample.weight, z.shape)
     losses = [parts.loss.value(y, point) for y, point in zip(parts.sample.target, z, strict=True)]
     return weights @ losses + sum(parts.penalty.cost(value, j) for j, value in enumerate(x))

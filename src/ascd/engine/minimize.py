@@ -148,7 +148,7 @@ def minimize(
     schedule, record_gap = Schedule(record, problem.n_features), as_flag(record_gap, "record_gap")
     problem, watch = with_local_columns(problem), Stopwatch()
     if math.isinf(problem.parts.largest):
-        name = type(problem.stated.loss).__name__
+        name = type(problem.loss.loss).__name__
         raise ValueError(f"minimize needs a loss with bounded curvature, {name} has none: use ascd.solve")
     with debugging(as_flag(debug, "debug")), progress_bar(progress, limits.max_iter) as show:
         assembly = assemble(problem, rule, oracle, steepness, step, init, x0, rng)
@@ -233,8 +233,9 @@ def with_constant(problem: Problem) -> Problem:
         from scipy.sparse import hstack
 
         wider = hstack([columns, ones], format="csc")
-    stated, weights = problem.stated, None if np.ndim(weight) == 0 else weight
-    return Problem(wider, stated.target, stated.loss, penalty.with_free(n), weights, stated.offset)
+    loss, weights = problem.loss, None if np.ndim(weight) == 0 else weight
+    offset = problem.parts.offset if problem.parts.offset.size else None
+    return Problem(wider, loss.given, loss.loss, penalty.with_free(n), weights, offset)
 
 
 class Assembly(NamedTuple):

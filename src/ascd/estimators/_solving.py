@@ -213,7 +213,7 @@ def objective_at(problem: Any, x: Array, constant: Any) -> tuple[float, float]:
     error += length * predictor_error(problem, point, np.ravel(constant), problem.total_weight)
     if not problem.loss.is_quadratic:  # a loss is itself a difference: exp(z) − y·z, say
         largest = np.abs(predictor).max(axis=1)
-        targets = np.abs(problem.stated.target.reshape(n, -1)).max(axis=1)
+        targets = np.abs(problem.loss.given.reshape(n, -1)).max(axis=1)
         error += 16.0 * UNIT * float(weight @ ((1.0 + targets) * (1.0 + largest)))
     return float(value), 2.0 * error
 

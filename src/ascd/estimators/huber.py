@@ -172,7 +172,7 @@ def fit_with_scale(
     any penalty, coefficients are known far less well than P: the last fit goes on to the limits of float64.
     """
     problem = problem_at(1.0)
-    y, weight = problem.stated.target, problem.weight
+    y, weight = problem.loss.given, problem.weight
     centred, total = y - weighted_median(y, weight) if intercept else y, float(weight.sum())
     size, first = float(weight @ np.abs(centred) / total) or 1.0, scale_of(centred, weight, epsilon)
     floor = SMALLEST_SCALE * size
@@ -259,8 +259,9 @@ class ScaleSearch:
 
 def joint_fit(problem: Problem, found: Any, sigma: float, floor: float, epsilon: float, intercept: bool) -> ScaledFit:
     """Return P and a bound on its gap where a fit for one σ ended; the scale is the best one for its residuals."""
-    y, weight = problem.stated.target, problem.weight
-    residuals, total, rounding = y - problem.image(found.x) - found.intercept, weight.sum(), rounding_of(weight.size)
+    y, weight = problem.loss.given, problem.weight
+    residuals = y - problem.linear_predictor(found.x) - found.intercept
+    total, rounding = weight.sum(), rounding_of(weight.size)
     scale = max(floor, scale_of(residuals, weight, epsilon))
     objective = primal(residuals, weight, scale, epsilon) + 2.0 / sigma * problem.cost(found.x)
     size = float(np.abs(found.x) @ problem.parts.norm) + abs(found.intercept) * math.sqrt(total)

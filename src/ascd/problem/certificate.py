@@ -10,10 +10,7 @@ first moved to products that are required (``ascd.problem.dual``).  ``docs/certi
 
 - an inner product of d terms is wrong by (d + 8)·u·‖a_j‖‖θ‖ at most, u = 2⁻⁵³, which becomes part of its interval;
 - for the predictor Z̃ = Z + E with ‖E‖ ≤ ζ the gap grows by ‖V − Θ‖·ζ + 2M·ζ² at most, since f is convex;
-- the residuals z − b, rounded before a dual point is taken from them: off by δ, a term ½(r + δ)² is at most
-  ½(1 + 10⁻⁹)r² + ½(1 + 10⁹)δ²;
-- sums of terms that are not negative have relative errors of ``RELATIVE`` at most, terms of the penalty, which cancel,
-  a few units in the last place of their parts.
+- residuals z − b are off by δ: a term ½(r + δ)² is at most ½(1 + 10⁻⁹)r² + ½(1 + 10⁹)δ².
 
 Numbers are taken to stay above 1e-290: what lies below counts as 0.  This module is the only producer of a gap.
 """

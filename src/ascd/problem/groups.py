@@ -52,40 +52,36 @@ def as_groups(groups: Any, n: int) -> Groups:
     - n labels, one a column: columns with the same label are a group, in the order of the labels
     - integers that add up to n: sizes of groups of neighbours
     """
-    if groups is None:
-        return Groups(np.arange(n), np.arange(n + 1))
     if isinstance(groups, Groups):
         return groups
+    if groups is None:
+        return Groups(np.arange(n), np.arange(n + 1))
     if isinstance(groups, Integral) and not isinstance(groups, bool):
-        size = int(groups)
-        if size < 1 or n % size:
-            raise ValueError(f"groups={size} must be positive and divide the number of columns, {n}")
-        return Groups(np.arange(n), np.arange(0, n + 1, size))
+        if groups < 1 or n % groups:
+            raise ValueError(f"groups={groups} must be positive and divide the number of columns, {n}")
+        return Groups(np.arange(n), np.arange(0, n + 1, int(groups)))
     if isinstance(groups, str) or not isinstance(groups, Iterable):
         raise TypeError(f"groups must be a number, sizes, labels or lists of columns; got {groups!r}")
     given = list(groups)
     if given and all(isinstance(part, Iterable) and not isinstance(part, str) for part in given):
-        return _of_lists([np.asarray(list(part)) for part in given], n)
-    return _of_numbers_or_labels(np.asarray(given), n)
+        labels = _labels_of_lists([np.asarray(list(part)) for part in given], n)
+    else:
+        labels = _labels_of_numbers(np.asarray(given), n)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
+    return Groups(np.argsort(labels, kind="stable"), starts)
 
 
-def _ends(sizes: Array) -> Array:
-    """Where groups of these sizes begin, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-
-def _of_numbers_or_labels(given: Array, n: int) -> Groups:
+def _labels_of_numbers(given: Array, n: int) -> Array:
     total = int(given.sum()) if given.dtype.kind in "iu" else None
-    if total == n and given.size == n > 1:
-        if (given == 1).all():  # n others that add up to n are no sizes: one of them is 0 or less
-            raise ValueError(
-                f"groups can be read as {n} labels and as {n} sizes: pass lists of columns, or groups=1 for single "
-                "columns"
-            )
-    elif total == n:
+    if total == n and given.size == n > 1 and (given == 1).all():
+        # n others that add up to n are no sizes: one of them is 0 or less
+        raise ValueError(
+            f"groups can be read as {n} labels and as {n} sizes: pass lists of columns, or groups=1 for single columns"
+        )
+    if total == n and (given.size != n or n == 1):
         if given.min() < 1:
             raise ValueError(f"groups: group {int(np.argmax(given < 1))} is empty; sizes must be at least 1")
-        return Groups(np.arange(n), _ends(given))
+        return np.repeat(np.arange(given.size), given)
     if given.size != n:
         raise ValueError(
             f"groups must be one label for each of the {n} columns, sizes that add up to {n}, or lists of columns; got "
@@ -93,31 +89,29 @@ def _of_numbers_or_labels(given: Array, n: int) -> Groups:
         )
     if given.dtype.kind == "f" and np.isnan(given).any():
         raise ValueError(f"groups: the label of column {int(np.argmax(np.isnan(given)))} is nan")
-    labels = np.unique(given, return_inverse=True)[1].ravel()
-    return Groups(np.argsort(labels, kind="stable"), _ends(np.bincount(labels)))
+    return np.unique(given, return_inverse=True)[1].ravel()
 
 
-def _of_lists(parts: list[Array], n: int) -> Groups:
+def _labels_of_lists(parts: list[Array], n: int) -> Array:
+    labels = np.full(n, -1)
     for number, part in enumerate(parts):
         if part.size == 0:
             raise ValueError(f"groups: group {number} is empty")
         if part.dtype.kind not in "iu" or part.ndim != 1:
             raise TypeError(f"groups: group {number} must list column numbers; got {part.tolist()!r}")
-        if part.min() < 0 or part.max() >= n:
-            wrong = part.max() if part.max() >= n else part.min()
-            raise ValueError(f"groups: group {number} has column {wrong}, and columns are 0 .. {n - 1}")
-    order, sizes = np.concatenate(parts).astype(np.int64), np.array([part.size for part in parts])
-    count = np.bincount(order, minlength=n)
-    if count.max() > 1:
-        j = int(np.argmax(count))
-        first, second = np.repeat(np.arange(sizes.size), sizes)[order == j][:2]
-        if first == second:
-            raise ValueError(f"groups: group {first} has column {j} more than once")
-        raise ValueError(f"groups must not overlap: column {j} is in group {first} and in group {second}")
-    if count.min() == 0:
-        missing = np.flatnonzero(count == 0)
+        for column in part.tolist():
+            if not 0 <= column < n:
+                raise ValueError(f"groups: group {number} has column {column}, and columns are 0 .. {n - 1}")
+            if labels[column] == number:
+                raise ValueError(f"groups: group {number} has column {column} more than once")
+            if labels[column] >= 0:
+                both = f"group {labels[column]} and in group {number}"
+                raise ValueError(f"groups must not overlap: column {column} is in {both}")
+            labels[column] = number
+    missing = np.flatnonzero(labels < 0)
+    if missing.size:
         raise ValueError(f"groups must cover all columns: {missing.size} are in none, the first is column {missing[0]}")
-    return Groups(order, _ends(sizes))
+    return labels
 
 
 def products(matrix: Matrix, columns: Array, V: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Losses by sample, with targets and offsets: f(Z) = Σ_kt s_k·loss(b_kt, o_kt + z_kt), Z = AX + 1cᵀ.
+"""Losses by sample, f(Z) = Σ_kt s_k·loss(b_kt, z_kt), and their targets.
 
 Their methods are those of ``ascd.protocols.Loss``.  What the solver sees is a loss of all predictions, made of these
 by ``ascd.problem.samples``.
@@ -357,7 +357,7 @@ def as_loss(loss: Any) -> Any:
     return loss
 
 
-# ---- targets and offsets
+# ---- targets
 
 
 class Sample(NamedTuple):
@@ -367,37 +367,7 @@ class Sample(NamedTuple):
     weight: Any
 
 
-class Stated(NamedTuple):
-    """Loss, targets and offset (of the same shape, or None) as the user states them; for softmax b holds classes."""
-
-    loss: Any
-    target: Array
-    offset: Array | None
-    n_outputs: int
-    is_softmax: bool = False
-
-    @classmethod
-    def of(cls, loss: Any, b: Any, offset: Any, n_samples: int) -> Stated:
-        """Return what the user passed, checked."""
-        if isinstance(loss, str):
-            if offset is not None:
-                raise ValueError("offset is for losses of one sample and output; the softmax loss takes none")
-            labels = _as_classes(b, n_samples)
-            return cls(loss, labels, None, max(2, int(labels.max()) + 1), True)
-        target = _as_targets(b, "b", n_samples)
-        if hasattr(loss, "check_target"):
-            loss.check_target(target.ravel())
-        known = None if offset is None else _as_targets(offset, "offset", n_samples)
-        if known is not None and known.shape != target.shape:
-            if known.ndim == 2:
-                raise ValueError(
-                    f"offset must have the shape of b, {target.shape}, or ({n_samples},); got {known.shape}"
-                )
-            known = np.ascontiguousarray(np.broadcast_to(known[:, None], target.shape))
-        return cls(loss, target, known, target[0].size)
-
-
-def _as_targets(values: Any, name: str, n_samples: int) -> Array:
+def as_targets(values: Any, name: str, n_samples: int) -> Array:
     """Return finite numbers of shape (n_samples,) or (n_samples, n_outputs) in C order."""
     if np.ndim(values) not in (1, 2) or np.size(values) == 0:
         raise ValueError(
@@ -411,7 +381,7 @@ def _as_targets(values: Any, name: str, n_samples: int) -> Array:
     return array
 
 
-def _as_classes(b: Any, n_samples: int) -> Array:
+def as_classes(b: Any, n_samples: int) -> Array:
     """Return the labels of the softmax loss: integers from 0, one a sample."""
     refuse_masks(b, "b")
     labels = np.asarray(to_host(b))

@@ -30,7 +30,7 @@ from ascd.problem.arithmetic import lengths_of_blocks, norm
 from ascd.problem.block_penalties import BlockNorm, Entrywise
 from ascd.problem.certificate import Point, Products, certify
 from ascd.problem.groups import Groups, add, as_groups, nonzero_rows, products
-from ascd.problem.losses import Sample, Stated, as_loss
+from ascd.problem.losses import SOFTMAX, Sample, as_classes, as_loss, as_targets
 from ascd.problem.penalties import as_penalty, check_bounded, nearest_allowed
 from ascd.problem.samples import Outputs
 from ascd.problem.softmax import Softmax
@@ -98,28 +98,24 @@ class Problem:
         loss = as_loss(loss)
         threads = as_n_jobs(n_jobs)
         self.design: Matrix = open_design(A)
-        stated = Stated.of(loss, b, offset, self.design.shape[0])
         weight = 1.0 if sample_weight is None else as_weights(sample_weight, self.design.shape[0])
+        found = open_loss(loss, b, offset, self.design.shape[0], weight)
         with use_threads(threads):
-            self._set_up(stated, penalty, groups, weight, None)
+            self._set_up(*found, penalty, groups, weight, None)
 
-    def _set_up(self, stated: Stated, penalty: Any, groups: Any, weight: Any, known: Problem | None) -> None:
+    def _set_up(
+        self, loss: Any, offset: Any, penalty: Any, groups: Any, weight: Any, known: Problem | None
+    ) -> None:  # fmt: skip
         """Choose the kind of problem, and read all columns once unless a problem is ``known`` with the same weights."""
         self.n_samples, self.n_features = self.design.shape
-        self.stated, self.n_outputs, self.sample_weight = stated, stated.n_outputs, weight
-        is_plain = stated.target.ndim == 1 and not stated.is_softmax
-        self.penalty, self._blocks = open_penalty(penalty, groups, self.n_features, is_plain)
+        #: The loss as a function of all predictions (see ``ascd.problem.samples``), and known parts of these, of shape
+        #: (n_samples, n_outputs) or the number 0.0
+        self.loss, self.offset = loss, offset
+        self.n_outputs, self.sample_weight = loss.n_outputs, weight
+        self.penalty, self._blocks = open_penalty(penalty, groups, self.n_features, loss.is_flat)
         #: True for one target and a penalty by coordinate: then ``parts`` are there for compiled code
         self.is_by_coordinate = self._blocks is None
-        #: Known parts of the predictions, of shape (n_samples, n_outputs), or the number 0.0
-        self.offset: Any = 0.0 if stated.offset is None else stated.offset.reshape(-1, self.n_outputs)
         self.total_weight = float(weight.sum()) if np.ndim(weight) else float(self.n_samples)
-        #: The loss as a function of all predictions (see ``ascd.problem.samples``)
-        self.loss: Any = (
-            Softmax(stated.target, self.n_outputs, self.weight)
-            if stated.is_softmax
-            else Outputs(stated, weight, self.total_weight)
-        )
         if known is None:
             # another pass over few entries costs less than preparing one that computes more
             is_cheap = self.design.matrix is not None and self.design.entries() <= 200_000
@@ -138,11 +134,11 @@ class Problem:
             check_bounded(self.penalty, self.norm)
 
     def __repr__(self) -> str:
-        loss = "Softmax" if self.stated.is_softmax else type(self.stated.loss).__name__
+        loss = "Softmax" if self.loss.is_coupled else type(self.loss.loss).__name__
         penalty: Any = self.penalty.penalty if isinstance(self.penalty, Entrywise) else self.penalty
         storage = type(getattr(self.design, "matrix", None) or self.design).__name__
         blocks = "" if self.is_by_coordinate else f", {self.n_outputs} outputs, {self.groups.count} blocks"
-        offset = "" if self.stated.offset is None else ", offset"
+        offset = ", offset" if np.ndim(self.offset) else ""
         said = f"{blocks}, loss={loss}, penalty={type(penalty).__name__}{offset}"
         return f"Problem({self.n_samples} x {self.n_features} {storage}{said})"
 
@@ -164,18 +160,19 @@ class Problem:
         >>> problem.replace(sample_weight=[1.0, 0.0, 0.0]).objective([0.0, 0.0, 0.0])
         4.5
         """
-        was = stated = self.stated
-        if not (b is None and loss is None and offset is None):
-            new_loss = was.loss if loss is None else as_loss(loss)
-            given = was.offset if offset is None else offset
-            stated = Stated.of(new_loss, was.target if b is None else b, given, self.n_samples)
+        other, is_same = Problem.__new__(Problem), sample_weight is None
+        weight = self.sample_weight if is_same else as_weights(sample_weight, self.n_samples)
+        found = self.loss, self.offset
+        if not (b is None and loss is None and offset is None and is_same):
+            new_loss, known = self.loss.loss if loss is None else as_loss(loss), offset
+            if offset is None and np.ndim(self.offset):
+                known = self.offset.reshape(self.loss.given.shape)
+            found = open_loss(new_loss, self.loss.given if b is None else b, known, self.n_samples, weight)
         penalty = self.penalty if penalty is None else penalty
         if groups is None and is_by_block(penalty) and not hasattr(penalty, "compiled"):
             groups = self._blocks
-        other, is_same = Problem.__new__(Problem), sample_weight is None
         other.design = self.design
-        weight = self.sample_weight if is_same else as_weights(sample_weight, self.n_samples)
-        other._set_up(stated, penalty, groups, weight, self if is_same else None)
+        other._set_up(*found, penalty, groups, weight, self if is_same else None)
         return other
 
     # ---- what the solver reads
@@ -196,7 +193,7 @@ class Problem:
         gain, slack = (bound, 0.0) if self.loss.is_quadratic else (0.5 * bound, 0.5 * bound)
         return Parts(
             self.design.matrix, self.loss.sample, self.loss.loss, self.penalty, self.norm, lipschitz,
-            float(lipschitz.max()), gain, slack, np.empty(0) if self.stated.offset is None else self.offset[:, 0],
+            float(lipschitz.max()), gain, slack, self.offset[:, 0] if np.ndim(self.offset) else np.empty(0),
         )  # fmt: skip
 
     def products_at(self, vector: Array) -> Array | None:
@@ -233,8 +230,6 @@ class Problem:
         product = self._product(self.as_point(x, "x"))
         return product[:, 0] if self.loss.is_flat else product
 
-    image = linear_predictor
-
     def objective(self, x: Any, intercept: Any = 0.0) -> float:
         """Return F(x, c)."""
         return self.evaluate(x, intercept)[0]
@@ -244,12 +239,6 @@ class Problem:
         raw_gradient = self.evaluate(x)[2]
         found = products(self.design, np.arange(self.n_features), raw_gradient.reshape(self.n_samples, -1))
         return found[:, 0] if raw_gradient.ndim == 1 else found
-
-    def partial(self, x: Any, j: int) -> float:
-        """Return ∇_j f(x) of a problem with one target, reading one column."""
-        if not 0 <= j < self.n_features:
-            raise IndexError(f"j must be in 0 .. {self.n_features - 1}; got {j}")
-        return float(self.design.dots(np.array([j]), self.evaluate(x)[2])[0])
 
     def gap(self, x: Any) -> float:
         """Return F(x) minus the best dual value found at x: an upper bound on F(x) − min F."""
@@ -328,6 +317,25 @@ class Problem:
         return x[:, 0] if self.loss.is_flat else x
 
 
+def open_loss(loss: Any, b: Any, offset: Any, n_samples: int, weight: Any) -> tuple[Any, Any]:
+    """Return the loss of all predictions, and the offset of shape (n_samples, n_outputs) or the number 0.0."""
+    if isinstance(loss, str) and loss == SOFTMAX:
+        if offset is not None:
+            raise ValueError("offset is for losses of one sample and output; the softmax loss takes none")
+        labels = as_classes(b, n_samples)
+        return Softmax(labels, max(2, int(labels.max()) + 1), np.full(n_samples, weight, dtype=np.float64)), 0.0
+    target = as_targets(b, "b", n_samples)
+    if hasattr(loss, "check_target"):
+        loss.check_target(target.ravel())
+    found = Outputs(loss, target, weight)
+    if offset is None:
+        return found, 0.0
+    known = as_targets(offset, "offset", n_samples)
+    if known.ndim == 2 and known.shape != target.shape:
+        raise ValueError(f"offset must have the shape of b, {target.shape}, or ({n_samples},); got {known.shape}")
+    return found, np.ascontiguousarray(np.broadcast_to(known.reshape(n_samples, -1), found.target.shape))
+
+
 def is_by_block(penalty: Any) -> bool:
     """Return True for a penalty of blocks: one of the library's, or one with at least one method of that contract."""
     return hasattr(penalty, "compiled") or any(map(partial(hasattr, penalty), methods_of(BlockPenalty)))
@@ -336,7 +344,7 @@ def is_by_block(penalty: Any) -> bool:
 def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any, Groups | None]:
     """Return the compiled penalty and its blocks, None for a penalty by coordinate.
 
-    ``is_plain`` says that there is one target; else a penalty by coordinate becomes one of blocks of one column.
+    ``is_plain`` says that there is one output; else a penalty by coordinate becomes one of blocks of one column.
     """
     if isinstance(penalty, type):
         raise TypeError(f"penalty must be made with its parameters, as {penalty.__name__}(...); got the class itself")

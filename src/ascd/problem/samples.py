@@ -27,7 +27,7 @@ from ascd.matrix.base import Matrix
 from ascd.matrix.columns import farthest
 from ascd.problem.arithmetic import norm
 from ascd.problem.dual import FittedDual, fit_to, unweighted
-from ascd.problem.losses import Sample, Stated, divergence, weighted_value
+from ascd.problem.losses import Sample, divergence, weighted_value
 from ascd.problem.tuning import BALANCED, DOMAIN_ROUNDING, MOST_NEWTON_STEPS, SAMPLES_A_PART, SMALL
 
 #: What a search for the constant remembers: the constant, its bracket, the next long step and the last step's length.
@@ -54,14 +54,15 @@ class Outputs:
 
     is_coupled = False
 
-    def __init__(self, stated: Stated, weight: Any, total_weight: float) -> None:
-        self.weight, self.n_outputs, self.is_flat = weight, stated.n_outputs, stated.target.ndim == 1
-        self.loss, self.target = stated.loss, stated.target.reshape(-1, self.n_outputs)
+    def __init__(self, loss: Any, given: Array, weight: Any) -> None:
+        self.loss, self.given, self.weight = loss, given, weight
+        self.target, self.is_flat = given.reshape(len(given), -1), given.ndim == 1
+        self.n_outputs = self.target.shape[1]
         is_each = np.ndim(weight) == 0 or self.n_outputs == 1
         self.sample = Sample(self.target.ravel(), weight if is_each else np.repeat(weight, self.n_outputs))
         self.is_quadratic, self.bound = bool(self.loss.is_quadratic()), float(self.loss.curvature_bound())
         #: what the curvatures of all samples sum to at most
-        self.most = total_weight * self.bound
+        self.most = (float(weight.sum()) if np.ndim(weight) else len(given)) * self.bound
 
     def evaluate(self, Z: Array, intercept: bool, guess: float = 0.0) -> tuple[float, Array, Curvature, Array]:
         """Return the value, the raw gradient (d, T), the curvature, and the best intercepts, which move Z in place."""

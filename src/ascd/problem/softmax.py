@@ -28,6 +28,7 @@ from ascd.matrix.base import Matrix
 from ascd.matrix.columns import UNIT
 from ascd.problem.arithmetic import lengths_of_blocks, norm
 from ascd.problem.dual import FittedDual
+from ascd.problem.losses import SOFTMAX
 from ascd.problem.samples import Curvature
 from ascd.problem.tuning import BALANCED, LEAST_ORDINARY, LEAST_SUM_OF_SQUARES, UNDERFLOW
 
@@ -40,6 +41,7 @@ class Softmax:
 
     def __init__(self, labels: Array, n_classes: int, weight: Array) -> None:
         self.labels, self.n_outputs, self.weight = labels, n_classes, weight
+        self.loss, self.given = SOFTMAX, labels
         self.counted = weight > 0.0
 
     def evaluate(self, Z: Array, intercept: bool, guess: float = 0.0) -> tuple[float, Array, Curvature, Array]:

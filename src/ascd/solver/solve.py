@@ -228,7 +228,7 @@ def as_reference(problem: Problem, state: State) -> float:
 
 def is_rounding(problem: Problem, state: State) -> bool:
     """Return True if the gradient is no larger than the rounding errors of constant predictions equal to the target."""
-    if problem.stated.is_softmax:
+    if problem.loss.is_coupled:
         return False
     weight, curvature, gradient = problem.weight, state.seen.curvature.own, state.raw_gradient
     for start in range(0, problem.n_samples, SAMPLES_A_PART):  # mostly the first part decides

@@ -97,7 +97,7 @@ class DualSVM(Problem):
 
     def weights(self, alpha: Any) -> Array:
         """The primal weights w = Aα, to be used as sign(⟨w, x⟩)."""
-        return self.image(alpha)
+        return self.linear_predictor(alpha)
 
     def primal_objective(self, weights: Any) -> float:
         """½‖w‖² + C·Σ loss(y_k, ⟨w, x_k⟩)."""
@@ -117,7 +117,7 @@ def signed_box(y: Array, C: float, loss: str, sample_weight: Array | None = None
     >>> from ascd.solver.svm import signed_box
     >>> X, y = np.array([[2.0, 0.0], [-2.0, 0.0]]), np.array([1.0, -1.0])
     >>> svm = ascd.Problem(X.T, np.zeros(2), penalty=signed_box(y, C=1.0, loss="hinge"))
-    >>> np.round(svm.image(ascd.minimize(svm, tol=1e-10, rng=0).x), 6)
+    >>> np.round(svm.linear_predictor(ascd.minimize(svm, tol=1e-10, rng=0).x), 6)
     array([0.5, 0. ])
     """
     strength = C * (np.ones_like(y) if sample_weight is None else sample_weight)
@@ -191,7 +191,7 @@ def is_for_descent(problem: Problem, tol: float, limits: Limits) -> bool:
     is_free = limits.max_iter > 1 and math.isinf(limits.max_time)
     if not (is_coarse and is_free and problem.is_by_coordinate):
         return False
-    is_centred = problem.stated.offset is None and not problem.parts.sample.target.any()
+    is_centred = problem.parts.offset.size == 0 and not problem.parts.sample.target.any()
     return is_centred and is_box_problem(problem)
 
 
