@@ -26,6 +26,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import partial
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -63,6 +64,8 @@ class LeastSquares(LinearRegressor):
     alpha: Any = 0.0
     l1_ratio: Any = 0.0
     _checks: ClassVar[dict[str, Any]] = {"y_numeric": True, "multi_output": True}
+    #: An alpha of 0 is worth a warning.
+    _warns_of_zero: ClassVar[bool] = False
     #: scikit-learn's Lasso and Ridge have a flat coef_ for a target of shape (n, 1), its LinearRegression has not.
     _flat_single_target: ClassVar[bool] = True
 
@@ -72,8 +75,12 @@ class LeastSquares(LinearRegressor):
         data = self._read(X, y, sample_weight)
         (n_samples, n_features), (factor, unit) = data.X.shape, self._units(data)
         targets, scale = data.y.reshape(n_samples, -1), deviations(data.X, data.weight) if self.standardize else None
+        if self._warns_of_zero and self.alpha == 0.0:
+            message = f"{type(self).__name__} with alpha=0 has no penalty: this is ordinary least squares"
+            warnings.warn(message, stacklevel=frames_to_the_user())
         problems: list[Any] = []
-        for target, alpha in zip(targets.T, self._alphas(targets.shape[1]), strict=True):
+        alphas = [self.alpha] * len(targets.T) if isinstance(self.alpha, Real) else self._alphas(len(targets.T))
+        for target, alpha in zip(targets.T, alphas, strict=True):
             penalty = self._penalty(alpha * factor, self.l1_ratio, n_features, scale)
             if problems:
                 problems.append(problems[0].replace(b=target, penalty=penalty))
@@ -91,14 +98,22 @@ class LeastSquares(LinearRegressor):
             self.dual_gap_ = unit * np.array([one.gap for one in solutions])
         return self
 
+    def _alphas(self, n_targets: int) -> list[float]:
+        alphas = as_finite_vector(np.atleast_1d(self.alpha), "alpha")
+        if alphas.size not in (1, n_targets):
+            raise ValueError(
+                "alpha must be one number, or one for each target. Number of targets and number of penalties do not "
+                f"correspond: {alphas.size} != {n_targets}"
+            )
+        if alphas.min() < 0.0:
+            raise ValueError(f"alpha must be at least 0; the smallest entry is {alphas.min():g}")
+        return [float(alpha) for alpha in np.broadcast_to(alphas, n_targets)]
+
     def _solve(self, data: Training, problems: list[Any]) -> list[Any]:
         settings, penalty = self._settings(), problems[0].penalty
         if settings.solver == "auto" and isinstance(penalty, L1L2) and penalty.l1 == 0.0 and data.X.is_local:
             return solve_smooth(problems, data.X.matrix, settings, intercept=self.fit_intercept)
         return super()._solve(data, problems)
-
-    def _alphas(self, n_targets: int) -> list[float]:
-        return [self.alpha] * n_targets
 
 
 @documented
@@ -188,12 +203,7 @@ class ElasticNet(LeastSquares):
     standardize: bool = False
 
     path = staticmethod(enet_path)
-
-    def _alphas(self, n_targets: int) -> list[float]:
-        if self.alpha == 0.0:
-            message = f"{type(self).__name__} with alpha=0 has no penalty: this is ordinary least squares"
-            warnings.warn(message, stacklevel=frames_to_the_user())
-        return [self.alpha] * n_targets
+    _warns_of_zero: ClassVar[bool] = True
 
 
 @estimator
@@ -250,17 +260,6 @@ class Ridge(LeastSquares):
     def solver_(self) -> Any:
         """The solver that was used."""
         return self.solver
-
-    def _alphas(self, n_targets: int) -> list[float]:
-        alphas = as_finite_vector(np.atleast_1d(self.alpha), "alpha")
-        if alphas.size not in (1, n_targets):
-            raise ValueError(
-                "alpha must be one number, or one for each target. Number of targets and number of penalties do not "
-                f"correspond: {alphas.size} != {n_targets}"
-            )
-        if alphas.min() < 0.0:
-            raise ValueError(f"alpha must be at least 0; the smallest entry is {alphas.min():g}")
-        return [float(alpha) for alpha in np.broadcast_to(alphas, n_targets)]
 
 
 @estimator
