@@ -17,6 +17,9 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd._core.threads import use_threads
+from ascd.engine.descent import multiply, shift
+from ascd.engine.oracles.products import gram_matrix
+from ascd.engine.steps import along
 from ascd.matrix import columns as operations
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix, Part
@@ -89,9 +92,9 @@ def test_column_operations_equal_numpy(storage, loss):
         assert operations.weighted_square(matrix, j, WEIGHT) == pytest.approx(column @ (WEIGHT * column))
         moved = VECTOR + 0.3 * column
         first, second = column * WEIGHT @ derivative(TARGET, moved), column**2 * WEIGHT @ curvature(TARGET, moved)
-        assert operations.along(matrix, j, 0.3, sample, loss, VECTOR) == pytest.approx((first, second))
+        assert along(matrix, j, 0.3, sample, loss, VECTOR) == pytest.approx((first, second))
         predictor, gradient = VECTOR.copy(), WEIGHT * derivative(TARGET, VECTOR)
-        operations.shift(matrix, j, 0.3, sample, loss, predictor, gradient)
+        shift(matrix, j, 0.3, sample, loss, predictor, gradient)
         np.testing.assert_allclose(gradient, WEIGHT * derivative(TARGET, moved), atol=1e-14)
         np.testing.assert_allclose(predictor, VECTOR if loss.is_quadratic() else moved, atol=1e-14)
         operations.scatter(matrix, j, WEIGHT, out)
@@ -103,12 +106,12 @@ def test_column_operations_equal_numpy(storage, loss):
 @pytest.mark.parametrize("storage", STORAGES)
 def test_whole_matrix_operations_equal_numpy(storage):
     matrix, out = STORAGES[storage], np.full(D, np.nan)
-    operations.multiply(matrix, X, out)
+    multiply(matrix, X, out)
     np.testing.assert_allclose(out, VALUES @ X)
     np.testing.assert_array_equal(sp.csc_array(matrix.to_scipy(D, N)).toarray(), VALUES)
     for weight in (1.0, WEIGHT):
         expected = VALUES.T @ (np.broadcast_to(weight, D)[:, None] * VALUES)
-        np.testing.assert_allclose(operations.gram_matrix(matrix, weight, N, D), expected)
+        np.testing.assert_allclose(gram_matrix(matrix, weight, N, D), expected)
     rows = as_rows(STORAGES["sparse"], D)
     np.testing.assert_array_equal(sp.csr_array(rows, shape=(D, N)).toarray(), VALUES)
 

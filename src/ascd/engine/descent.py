@@ -16,7 +16,7 @@ from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, optional_method
 from ascd.engine.intervals import Intervals
 from ascd.engine.tuning import FEWEST_STEPS, OUTSIDE_ROUNDING, SUMS_A_STEP
-from ascd.matrix.columns import dot, multiply, shift
+from ascd.matrix.columns import dot
 from ascd.problem.arithmetic import square_over, square_times
 from ascd.problem.losses import weighted_value
 from ascd.problem.problem import Parts
@@ -136,6 +136,34 @@ def steepest_score(problem: Any, steepness: Any, x: Array, raw_gradient: Array) 
         score = steepness.score(problem.penalty, j, x[j], dot(problem.matrix, j, raw_gradient))
         steepest = larger_score(steepest, score)
     return steepest
+
+
+@helper
+def shift(matrix: Any, j: int, change: float, sample: Any, loss: Any, Xw: Array, raw_gradient: Array) -> None:
+    """Update s·loss'(b, Xw) after a change of x_j, on the rows of a_j.
+
+    Xw too, except for quadratic losses, whose raw gradient alone is a linear function of x.
+    """
+    if loss.is_quadratic():  # known to the compiler: one of the two loops remains
+        for p in range(matrix.start(j), matrix.stop(j)):
+            k = matrix.row(p)
+            curvature = at(sample.weight, k) * loss.curvature(sample.target[k], 0.0)
+            raw_gradient[k] += curvature * change * matrix.entry(p, j)
+    else:
+        for p in range(matrix.start(j), matrix.stop(j)):
+            k = matrix.row(p)
+            Xw[k] += change * matrix.entry(p, j)
+            raw_gradient[k] = at(sample.weight, k) * loss.derivative(sample.target[k], Xw[k])
+
+
+@helper
+def multiply(matrix: Any, x: Array, out: Array) -> None:
+    """out = A·x, reading only the columns with x_j ≠ 0."""
+    out[:] = 0.0
+    for j in range(x.size):
+        if x[j] != 0.0:
+            for p in range(matrix.start(j), matrix.stop(j)):
+                out[matrix.row(p)] += x[j] * matrix.entry(p, j)
 
 
 @kernel

@@ -16,7 +16,6 @@ from ascd._core.checks import Array
 from ascd._core.jit import at, helper
 from ascd.engine.guards import as_part
 from ascd.engine.tuning import LARGEST_GROWTH, LEAST_CURVATURE, MOST_BISECTIONS, ROUNDING_SHARE, SMALL_GROWTH
-from ascd.matrix.columns import along
 from ascd.problem.losses import curvature_from
 from ascd.problem.problem import Parts
 from ascd.protocols import Step
@@ -106,6 +105,19 @@ class ExactLineSearch(NamedTuple):
 def model_minimiser(penalty: Any, i: int, x: float, g: float, lipschitz: float) -> float:
     """Return x + argmin_y g·y + L/2·y² + Ψ_i(x + y)."""
     return penalty.prox(x - g / lipschitz, 1.0 / lipschitz, i)
+
+
+@helper
+def along(matrix: Any, j: int, change: float, sample: Any, loss: Any, Xw: Array) -> tuple[float, float]:
+    """First and second derivative of f along a_j, at Xw + change·a_j."""
+    first, second = 0.0, 0.0
+    for p in range(matrix.start(j), matrix.stop(j)):
+        k, entry = matrix.row(p), matrix.entry(p, j)
+        z = Xw[k] + change * entry
+        weighted = at(sample.weight, k) * entry
+        first += weighted * loss.derivative(sample.target[k], z)
+        second += weighted * entry * loss.curvature(sample.target[k], z)
+    return first, second
 
 
 @helper

@@ -33,8 +33,7 @@ from ascd._core.checks import Array, as_finite_vector, check_places, refuse_mask
 from ascd._core.devices import library_of, to_host
 from ascd.estimators._parameters import documented
 from ascd.matrix.base import as_block
-from ascd.matrix.cached import Remote
-from ascd.matrix.chunked import InTurn, chunked
+from ascd.matrix.chunked import InTurn, TallChunks, chunked
 from ascd.matrix.dense import Dense, LocalDense
 from ascd.matrix.on_dask import as_array, check_chunk, check_collection, computed, known_widths
 from ascd.matrix.open import (
@@ -254,11 +253,10 @@ class Data:
             extended = np.empty((d, n + 1), order="C" if X.flags.c_contiguous else "F")
             extended[:, :-1], extended[:, -1:] = X, column
             return Data(extended)
-        wider = X.with_constant(float(value)) if isinstance(X, Remote) else None
-        if wider is None:
-            parts = InTurn([X, LocalDense(Dense(column), (d, 1))])
-            wider = chunked(parts, np.array([0, d]), np.array([0, n, n + 1]))
-        return Data(wider)
+        if isinstance(X, TallChunks):
+            return Data(X.with_constant(float(value)))
+        parts = InTurn([X, LocalDense(Dense(column), (d, 1))])
+        return Data(chunked(parts, np.array([0, d]), np.array([0, n, n + 1])))
 
     def laid_out(self, by_samples: bool) -> Data:
         """Return X in a layout whose rows (or columns) are contiguous."""

@@ -58,7 +58,7 @@ class Matrix(ABC):
         where products are computed as they are needed
     is_dear : a pass costs so much that a proof from intervals is not confirmed by one
     answers_several : a pass costs much, and one for several vectors no more than one for one
-    brings_columns : a round that finds columns to move copies them into local memory too
+    brings_columns : a round that finds columns to move copies them into local memory too (``chunked.WideChunks``)
     rounds, bytes_read : round trips, and bytes that were read of data that are not in local memory, so far
     row_parts : row chunks that evaluate functions where they are (``chunked.TallChunks``), or None
     portion_bytes : bytes of columns that may be in local memory together
@@ -198,11 +198,7 @@ class Matrix(ABC):
         """Return the cost of a sweep over these columns; infinite where columns are not moved."""
         return math.inf if self.at_once else 2.0 * self.pass_cost(columns) + costs.VISIT * columns.size
 
-    def products_cost(self, columns: Array) -> float:
-        """Return the cost of the products of all pairs of these columns."""
-        return self.cost_of_products(columns.size, self.entries(columns))
-
-    def cost_of_products(self, count: int, stored: int) -> float:
+    def products_cost(self, count: int, stored: int) -> float:
         """Return the cost of the products of all pairs of ``count`` columns with so many entries."""
         if self.is_sparse:
             return (costs.SPARSE_PRODUCT * stored / self.shape[0] + costs.LISTED) * stored + costs.CALLS
@@ -214,18 +210,6 @@ class Matrix(ABC):
     def most_near(self) -> int:
         """Columns that can be copied into local memory and kept: working sets are no larger."""
         return self.shape[1]
-
-    def dots_and_worst(self, columns: Array, vector: Array, low: Array, high: Array, most: int) -> Array:
-        """Return ``dots``; where ``brings_columns``, those farthest outside −high .. −low are copied here too."""
-        return self.dots(columns, vector)
-
-    def are_near(self, columns: Array) -> Array:
-        """Return a mask of the columns that are in local memory."""
-        return np.ones(columns.size, dtype=bool)
-
-    def with_constant(self, value: float) -> Matrix | None:
-        """Return the matrix with one more column, which is constant; None where a chunk beside it does the same."""
-        return None
 
     def in_memory(self) -> Matrix | None:
         """Return a copy with all columns in local memory; None where there is none."""

@@ -35,9 +35,6 @@ class Remote(Matrix):
     def in_memory(self) -> Local:
         return self.fetch(np.arange(self.shape[1]))
 
-    def are_near(self, columns: Array) -> Array:
-        return np.zeros(columns.size, dtype=bool)
-
 
 def joined(blocks: Iterable[tuple[slice, Any, Any]], shape: tuple[int, int], is_sparse: bool) -> Local:
     """Return a matrix of blocks: their rows, their places among the columns, and the numbers there."""
@@ -135,7 +132,8 @@ class CachedMatrix(Remote):
         return (SparseMultiplier if self.is_sparse else DenseMultiplier)(self, keeps)
 
     def are_near(self, columns: Array) -> Array:
-        return super().are_near(columns) if self._cache is None else self._cache.has(columns)
+        """Return a mask of the columns that are in local memory."""
+        return np.zeros(columns.size, dtype=bool) if self._cache is None else self._cache.has(columns)
 
     def _bytes(self, columns: Array) -> float:
         """What the columns take in local memory; a sparse entry has its row."""

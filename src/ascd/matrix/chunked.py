@@ -229,13 +229,6 @@ class Facts(NamedTuple):
     counts: Array
 
 
-class Answers(NamedTuple):
-    """Of a column chunk: where its columns stand among those requested, and the answers of its row chunks."""
-
-    there: Any
-    answers: list[Any]
-
-
 def chunked(executor: InTurn, rows: Array, columns: Array) -> Matrix:
     """Return the matrix of chunks, numbered row by row, that end at these ``rows`` and ``columns``, from 0 on."""
     is_tall = columns.size == 2 and columns[-1] <= min(costs.AT_ONCE, int(rows[-1]))
@@ -269,15 +262,13 @@ class Chunks(Remote):
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         found = self._ask("first", None, lambda rows: (_of_rows(weight, rows), vectors[:, rows], self.with_products))
-        columns = (together("first", column.answers) for column in found)
+        columns = (together("first", answers) for _, answers in found)
         nbytes, is_sparse, *fields, moments = zip(*columns, strict=True)
         counts, *stats = (np.concatenate(field, axis=-1) for field in fields)
         self._facts = Facts(sum(nbytes), any(is_sparse), counts)
-        self._note_moments(weight, moments[0])
+        if self.with_products:
+            self.keep_moments(weight, moments[0])
         return ColumnStats(*stats)
-
-    def _note_moments(self, weight: Any, moments: Moments | None) -> None:
-        """Keep moments that a pass has given."""
 
     def read_dots(self, columns: Array, vectors: Array) -> Array:
         """Return ``dots`` from a round."""
@@ -301,7 +292,7 @@ class Chunks(Remote):
     def fetch(self, columns: Array) -> Local:
         return self._joined(self._ask("block", columns), columns.size)
 
-    def _joined(self, found: Sequence[Answers], size: int) -> Local:
+    def _joined(self, found: Sequence[tuple[Any, list[Any]]], size: int) -> Local:
         """Columns that have come, side by side; sparse if a chunk is."""
         blocks = ((rows, there, one) for there, answers in found for rows, one in zip(self.spans, answers, strict=True))
         return joined(blocks, (self.shape[0], size), self.is_sparse)
@@ -311,11 +302,12 @@ class Chunks(Remote):
 
     def _ask(
         self, request: str, columns: Array | None, of_rows: OfRows = lambda _: (), by_columns: tuple[Any, ...] = ()
-    ) -> list[Answers]:
+    ) -> list[tuple[Any, list[Any]]]:
         """One round: all row chunks of the column chunks that hold some of the columns (all chunks, if None).
 
         A chunk gets the indices of its columns, its part of ``by_columns`` where that are arrays, and what ``of_rows``
-        gives for its rows.
+        gives for its rows.  Returns for each column chunk where its columns stand among those requested, and the
+        answers of its row chunks.
         """
         for_rows, count, width = [of_rows(span) for span in self.spans], len(self.spans), self.column_ends.size - 1
         chunk = None if columns is None else np.searchsorted(self.column_ends, columns, side="right") - 1
@@ -334,10 +326,10 @@ class Chunks(Remote):
         answers = self.executor.ask(calls)
         self.rounds += 1
         self.calls += len(calls)
-        found = [Answers(there, answers[i * count : (i + 1) * count]) for i, there in enumerate(places)]
+        found = [(there, answers[i * count : (i + 1) * count]) for i, there in enumerate(places)]
         if request not in SUMS:
             return found
-        return [Answers(there, [one for one in some if one is not None]) for there, some in found]
+        return [(there, [one for one in some if one is not None]) for there, some in found]
 
 
 class TallChunks(Chunks):
@@ -352,10 +344,7 @@ class TallChunks(Chunks):
     # replaced as a whole: folds of a cross-validation share it between threads
     _moments: tuple[tuple[Any, Moments], ...] = ()
 
-    @property
-    def row_parts(self) -> TallChunks:  # type: ignore[override]
-        return self
-
+    row_parts = property(lambda self: self)
     dots, add = Chunks.read_dots, Chunks.read_add
 
     def means(self, columns: Array, weight: Array) -> Array:
@@ -377,14 +366,12 @@ class TallChunks(Chunks):
         """Moments of these columns: known, or requested and kept."""
         known = self.known_moments(columns, weight)
         if known is None:
-            known = together("moments", self._ask("moments", columns, lambda rows: (weight[rows],))[0].answers)
-            self._note_moments(weight, known)
+            known = together("moments", self._ask("moments", columns, lambda rows: (weight[rows],))[0][1])
+            self.keep_moments(weight, known)
         return known
 
-    def _note_moments(self, weight: Any, moments: Moments | None) -> None:
+    def keep_moments(self, weight: Any, moments: Moments) -> None:
         """Keep these moments, and of the others as many as have room."""
-        if moments is None:
-            return
         kept = weight if np.ndim(weight) == 0 else weight.copy()
         size = moments.products.nbytes + np.asarray(kept).nbytes  # weights of tall data are longer than products
         most = min(16, max(1, (128 << 20) // size))  # for folds of a cross-validation
@@ -414,7 +401,7 @@ class TallChunks(Chunks):
         """Return ``function(chunk, kept, *arguments)`` of every row chunk, added up; one round."""
         beside = iter(kept)
         found = self._ask("apply", None, lambda _: (function, next(beside), *arguments))
-        return together("apply", found[0].answers)
+        return together("apply", found[0][1])
 
 
 class WideChunks(Chunks, CachedMatrix):
@@ -444,7 +431,7 @@ class WideChunks(Chunks, CachedMatrix):
         new, blocks, product = np.empty(0, dtype=np.int64), [], np.empty(far.size)
         for there, answers in self._ask("dots_and_worst", far, lambda _: (vector,), ends):
             product[there], worst, found = answers[0]
-            blocks.append(Answers(slice(new.size, new.size + worst.size), [found]))
+            blocks.append((slice(new.size, new.size + worst.size), [found]))
             new = np.concatenate([new, far[there][worst]])
         out[is_far] = product
         if new.size:

@@ -45,37 +45,6 @@ def first_at(matrix: Any, j: int, k: int) -> int:
 
 
 @helper
-def shift(matrix: Any, j: int, change: float, sample: Any, loss: Any, Xw: Array, raw_gradient: Array) -> None:
-    """Update s·loss'(b, Xw) after a change of x_j, on the rows of a_j.
-
-    Xw too, except for quadratic losses, whose raw gradient alone is a linear function of x.
-    """
-    if loss.is_quadratic():  # known to the compiler: one of the two loops remains
-        for p in range(matrix.start(j), matrix.stop(j)):
-            k = matrix.row(p)
-            curvature = at(sample.weight, k) * loss.curvature(sample.target[k], 0.0)
-            raw_gradient[k] += curvature * change * matrix.entry(p, j)
-    else:
-        for p in range(matrix.start(j), matrix.stop(j)):
-            k = matrix.row(p)
-            Xw[k] += change * matrix.entry(p, j)
-            raw_gradient[k] = at(sample.weight, k) * loss.derivative(sample.target[k], Xw[k])
-
-
-@helper
-def along(matrix: Any, j: int, change: float, sample: Any, loss: Any, Xw: Array) -> tuple[float, float]:
-    """First and second derivative of f along a_j, at Xw + change·a_j."""
-    first, second = 0.0, 0.0
-    for p in range(matrix.start(j), matrix.stop(j)):
-        k, entry = matrix.row(p), matrix.entry(p, j)
-        z = Xw[k] + change * entry
-        weighted = at(sample.weight, k) * entry
-        first += weighted * loss.derivative(sample.target[k], z)
-        second += weighted * entry * loss.curvature(sample.target[k], z)
-    return first, second
-
-
-@helper
 def scatter(matrix: Any, j: int, weight: Any, out: Array) -> None:
     """out = diag(weight)·a_j on the rows of a_j."""
     for p in range(matrix.start(j), matrix.stop(j)):
@@ -109,24 +78,6 @@ def sums_with_one(matrix: Any, j: int, vector: Array) -> tuple[float, float, flo
         total += entry
         product += entry * vector[matrix.row(p)]
     return square, total, product
-
-
-@helper
-def multiply(matrix: Any, x: Array, out: Array) -> None:
-    """out = A·x, reading only the columns with x_j ≠ 0."""
-    out[:] = 0.0
-    for j in range(x.size):
-        if x[j] != 0.0:
-            for p in range(matrix.start(j), matrix.stop(j)):
-                out[matrix.row(p)] += x[j] * matrix.entry(p, j)
-
-
-def gram_matrix(matrix: Any, weight: Any, n: int, d: int) -> Array:
-    """AᵀSA as a dense column-major array."""
-    columns = matrix.to_scipy(d, n)
-    weighted = columns if np.ndim(weight) == 0 else columns * np.asarray(weight)[:, None]
-    products = columns.T @ weighted
-    return np.asfortranarray(products.toarray() if hasattr(products, "toarray") else products)
 
 
 @kernel
@@ -180,6 +131,29 @@ def add_columns(matrix: Any, columns: Array, factors: Array, out: Array, start: 
         else:
             for p in range(first_at(matrix, j, start), first_at(matrix, j, stop)):
                 out[matrix.row(p)] += factor * matrix.entry(p, j)
+
+
+@kernel
+def fill_several(matrix: Any, columns: Array, vectors: Array, out: Array, start: int, stop: int) -> None:
+    """out_i = A_columns_iᵀ·vectors."""
+    for number in range(start, stop):
+        i = wide(number)
+        j = wide(columns[i])
+        for p in range(matrix.start(j), matrix.stop(j)):
+            k, entry = wide(matrix.row(p)), matrix.entry(p, j)
+            for t in range(vectors.shape[1]):
+                out[i, t] += entry * vectors[k, t]
+
+
+@kernel
+def add_to_several(matrix: Any, columns: Array, factors: Array, out: Array, start: int, stop: int) -> None:
+    """out += A_columns·factors on the rows from ``start`` to ``stop``."""
+    for i in range(columns.size):
+        j = wide(columns[i])
+        for p in range(first_at(matrix, j, start), first_at(matrix, j, stop)):
+            k, entry = wide(matrix.row(p)), matrix.entry(p, j)
+            for t in range(out.shape[1]):
+                out[k, t] += entry * factors[i, t]
 
 
 #: Half the distance from 1 to the next number.

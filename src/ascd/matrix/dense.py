@@ -16,7 +16,7 @@ from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, Matrix, Multiplier, Part
-from ascd.matrix.columns import add_columns, fill_column_stats, fill_dots
+from ascd.matrix.columns import add_columns, add_to_several, fill_column_stats, fill_dots, fill_several
 
 NOTHING = np.empty(0)
 
@@ -58,14 +58,15 @@ class Local(Matrix):
 
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         """Return ``dots`` for vectors of shape (n_samples, T)."""
-        return np.stack([self.dots(columns, vector.copy()) for vector in vectors.T], axis=1)
+        out = np.zeros((columns.size, vectors.shape[1]))
+        cost = vectors.shape[1] * self.pass_cost(columns)
+        share(cost, columns.size, fill_several, self.matrix, columns, vectors, out)
+        return out
 
     def add_several(self, columns: Array, factors: Array, out: Array) -> None:
         """Do what ``add`` does for ``out`` of shape (n_samples, T)."""
-        for t in range(out.shape[1]):
-            column = out[:, t].copy()
-            self.add(columns, factors[:, t].copy(), column)
-            out[:, t] = column
+        cost = out.shape[1] * self.pass_cost(columns)
+        share(cost, self.shape[0], add_to_several, self.matrix, columns, factors, out)
 
     def take(self, columns: Array) -> Part:
         return Part(self.matrix, columns)

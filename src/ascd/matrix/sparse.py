@@ -106,7 +106,7 @@ class LocalSparse(Local):
     def coupled_gram(self, columns: Array, entries: Array, own: Array, shared: Array | None, ones: bool) -> Array:
         """By products for every pair of outputs, where that costs less than dense rows."""
         (d, m), T = (self.shape[0], columns.size), own.shape[1]
-        if 0.5 * self.products_cost(columns) > costs.DENSE_PRODUCT * d * m * m:
+        if 0.5 * self.products_cost(m, self.entries(columns)) > costs.DENSE_PRODUCT * d * m * m:
             return super().coupled_gram(columns, entries, own, shared, ones)
         multiplier, size = self.multiplier(True), entries.size
         store, gram = np.empty((m, m), order="F"), np.empty((size + ones * T,) * 2)
@@ -132,41 +132,8 @@ class LocalSparse(Local):
 
         return LocalSparse.of(hstack([one.matrix.to_scipy(*one.shape) for one in (self, other)], format="csc"))
 
-    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
-        out = np.zeros((columns.size, vectors.shape[1]))
-        cost = vectors.shape[1] * self.pass_cost(columns)
-        share(cost, columns.size, fill_several, self.matrix, columns, vectors, out)
-        return out
-
-    def add_several(self, columns: Array, factors: Array, out: Array) -> None:
-        cost = out.shape[1] * self.pass_cost(columns)
-        share(cost, self.shape[0], add_to_several, self.matrix, columns, factors, out)
-
     def multiplier(self, keeps: bool) -> SparseMultiplier:
         return SparseMultiplier(self, keeps)
-
-
-@kernel
-def fill_several(matrix: Any, columns: Array, vectors: Array, out: Array, start: int, stop: int) -> None:
-    """out_i = A_columns_iᵀ·vectors."""
-    for number in range(start, stop):
-        i = wide(number)
-        j = wide(columns[i])
-        for p in range(matrix.start(j), matrix.stop(j)):
-            k, entry = wide(matrix.row(p)), matrix.entry(p, j)
-            for t in range(vectors.shape[1]):
-                out[i, t] += entry * vectors[k, t]
-
-
-@kernel
-def add_to_several(matrix: Any, columns: Array, factors: Array, out: Array, start: int, stop: int) -> None:
-    """out += A_columns·factors on the rows from ``start`` to ``stop``."""
-    for i in range(columns.size):
-        j = wide(columns[i])
-        for p in range(first_at(matrix, j, start), first_at(matrix, j, stop)):
-            k, entry = wide(matrix.row(p)), matrix.entry(p, j)
-            for t in range(out.shape[1]):
-                out[k, t] += entry * factors[i, t]
 
 
 # ---- products of columns with each other

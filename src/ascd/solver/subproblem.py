@@ -169,9 +169,10 @@ class Subproblem:
             return working.most_sweeps
         if self.needs_gram:
             return 0
-        if self.is_quadratic and self.matrix.entries(columns) > tuning.FEW_ENTRIES * columns.size * columns.size:
+        stored = self.matrix.entries(columns)
+        if self.is_quadratic and stored > tuning.FEW_ENTRIES * columns.size * columns.size:
             return 0
-        affordable = int(self.matrix.products_cost(columns) / self.matrix.sweep_cost(columns))
+        affordable = int(self.matrix.products_cost(columns.size, stored) / self.matrix.sweep_cost(columns))
         return min(affordable, tuning.MOST_TRIED, working.most_sweeps - 1)
 
     def _gradient(self, columns: Array, gradient: Array) -> Array:

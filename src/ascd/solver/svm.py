@@ -277,7 +277,7 @@ class BoxDescent:
     def _improve_free(self) -> None:
         """Minimise over the free coordinates that moved most since the last time, where sweeps have cost as much."""
         size, n = min(tuning.MOST_FREE, self.x.size), self.x.size
-        products = self.design.cost_of_products(size, size * self.design.entries() // n)
+        products = self.design.products_cost(size, size * self.design.entries() // n)
         is_crowded = self.is_short and self.n_active > self.raw_gradient.size
         if is_crowded or self.since_model < products + tuning.MODEL_STEPS * size**2:
             return

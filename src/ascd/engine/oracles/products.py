@@ -25,7 +25,7 @@ from ascd._core.checks import Array, as_count, as_flag, as_number
 from ascd._core.contracts import confidence_of, likely
 from ascd._core.jit import at, helper, wide
 from ascd.engine.tuning import LARGEST_EXACT, LEAST_EPSILON, LEAST_FAILURE
-from ascd.matrix.columns import clear, dot, gram_matrix, scatter
+from ascd.matrix.columns import clear, dot, scatter
 from ascd.matrix.sparse import CSC, as_rows
 
 
@@ -103,6 +103,14 @@ class Exact(NamedTuple):
                 f"than {LARGEST_EXACT / 2**30:g} GiB; use 'norm', 'cached' or 'sketch', or pass A sparse"
             )
         return GramProducts(gram_matrix(parts.matrix, parts.sample.weight, parts.norm.size, parts.sample.target.size))
+
+
+def gram_matrix(matrix: Any, weight: Any, n: int, d: int) -> Array:
+    """AᵀSA as a dense column-major array."""
+    columns = matrix.to_scipy(d, n)
+    weighted = columns if np.ndim(weight) == 0 else columns * np.asarray(weight)[:, None]
+    products = columns.T @ weighted
+    return np.asfortranarray(products.toarray() if hasattr(products, "toarray") else products)
 
 
 class GramProducts(NamedTuple):
