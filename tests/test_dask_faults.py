@@ -1,4 +1,4 @@
-"""What can go wrong on a cluster: lost workers and data, a scheduler that goes away, Ctrl-C, other versions."""
+"""What can go wrong on a cluster: lost workers and data, a scheduler that goes away, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -46,17 +46,6 @@ def in_round(problem, number, action):
 
     executor.ask = asked
     return count
-
-
-@pytest.mark.parametrize(("version", "words"), [("0.0.1", "has ascd 0.0.1"), (None, "has no ascd")])
-def test_another_version_is_told_before_any_work(client, version, words, monkeypatch):
-    here = {"packages": {"ascd": "1.0"}}
-    workers = {"tcp://a": here, "tcp://b": {"packages": {"ascd": version}}}
-    known = {"client": here, "scheduler": here, "workers": workers}
-    monkeypatch.setattr(client, "get_versions", lambda packages: known)
-    monkeypatch.setattr(client, "compute", lambda parts: pytest.fail("work was done"))
-    with pytest.raises(RuntimeError, match=rf"1 of 3 places.*tcp://b {words}; install ascd==1\.0"):
-        stated(as_chunks(X, "rows"))
 
 
 def test_a_cluster_without_workers_is_told_of(monkeypatch):

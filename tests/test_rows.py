@@ -100,7 +100,7 @@ def test_few_rounds_and_no_vector_of_samples(loss, intercept, how):
 def sums_at(problem, design, x, constant):
     """What one round trip returns of a point."""
     spans = design.spans
-    kept = design.keep_beside([rows_of(problem, span) for span in spans])
+    kept = design.executor.keep([rows_of(problem, span) for span in spans])
     given = x, x, np.array([constant, constant]), np.ones(1), np.zeros(1), np.arange(x.size)
     return design.over_rows(sums_over_rows, kept, *given)
 

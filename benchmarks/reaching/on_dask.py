@@ -113,7 +113,7 @@ def of_working_set(problem, by_rows):
         return 0
     design = problem.design
     held = np.flatnonzero(design.are_near(np.arange(problem.n_features)))
-    return (12 if design.facts.is_sparse else 8) * design.entries(held)
+    return (12 if design.is_sparse else 8) * design.entries(held)
 
 
 def spent(processes):

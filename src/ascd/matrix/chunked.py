@@ -221,14 +221,6 @@ SUMS: dict[str, Callable[[Sequence[Any]], Any]] = {
 # ---- matrices in chunks
 
 
-class Facts(NamedTuple):
-    """Bytes, whether a chunk is sparse, and the stored entries of each column."""
-
-    nbytes: int
-    is_sparse: bool
-    counts: Array
-
-
 def chunked(executor: InTurn, rows: Array, columns: Array) -> Matrix:
     """Return the matrix of chunks, numbered row by row, that end at these ``rows`` and ``columns``, from 0 on."""
     is_tall = columns.size == 2 and columns[-1] <= min(costs.AT_ONCE, int(rows[-1]))
@@ -239,7 +231,7 @@ class Chunks(Remote):
     """What tall and wide chunks have in common; ``rounds`` and ``calls`` count requests."""
 
     with_products = False
-    _facts: Facts | None = None
+    _facts: tuple[int, bool, Array] | None = None
 
     def __init__(self, executor: InTurn, rows: Array, columns: Array) -> None:
         self.executor, self.column_ends = executor, columns
@@ -249,23 +241,23 @@ class Chunks(Remote):
         self.rounds = self.calls = 0
 
     @property
-    def facts(self) -> Facts:
-        """Of all chunks; they come with the first pass."""
+    def facts(self) -> tuple[int, bool, Array]:
+        """Bytes, whether a chunk is sparse, and the stored entries of each column; they come with the first pass."""
         if self._facts is None:
             self.column_stats(1.0, np.empty((0, self.shape[0])))
         assert self._facts is not None
         return self._facts
 
-    nbytes = property(lambda self: self.facts.nbytes)
-    counts = property(lambda self: self.facts.counts)
-    is_sparse = property(lambda self: self.facts.is_sparse)  # type: ignore[assignment]
+    nbytes = property(lambda self: self.facts[0])
+    is_sparse = property(lambda self: self.facts[1])  # type: ignore[assignment]
+    counts = property(lambda self: self.facts[2])
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         found = self._ask("first", None, lambda rows: (_of_rows(weight, rows), vectors[:, rows], self.with_products))
         columns = (together("first", answers) for _, answers in found)
         nbytes, is_sparse, *fields, moments = zip(*columns, strict=True)
         counts, *stats = (np.concatenate(field, axis=-1) for field in fields)
-        self._facts = Facts(sum(nbytes), any(is_sparse), counts)
+        self._facts = sum(nbytes), any(is_sparse), counts
         if self.with_products:
             self.keep_moments(weight, moments[0])
         return ColumnStats(*stats)
@@ -393,12 +385,11 @@ class TallChunks(Chunks):
         rows = np.array([0, *(span.stop for span in self.spans)])
         return TallChunks(self.executor.changed(with_constant, value), rows, np.array([0, self.shape[1] + 1]))
 
-    def keep_beside(self, values: Sequence[Any]) -> list[Any]:
-        """Store a value beside each row chunk, for ``over_rows``."""
-        return self.executor.keep(values)
-
     def over_rows(self, function: Callable[..., Any], kept: Sequence[Any], *arguments: Any) -> Any:
-        """Return ``function(chunk, kept, *arguments)`` of every row chunk, added up; one round."""
+        """Return ``function(chunk, kept, *arguments)`` of every row chunk, added up; one round.
+
+        ``kept`` is what the executor has stored for each of them (``InTurn.keep``).
+        """
         beside = iter(kept)
         found = self._ask("apply", None, lambda _: (function, next(beside), *arguments))
         return together("apply", found[0][1])

@@ -5,7 +5,6 @@ Sums are float64, products of dense columns with each other come from the linear
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -23,8 +22,6 @@ NOTHING = np.empty(0)
 
 class Local(Matrix):
     """Columns in memory; ``matrix`` is their compiled storage, the library's or a user's.  Threads share every pass."""
-
-    portion_bytes = math.inf
 
     def __init__(self, matrix: Any, shape: tuple[int, int]) -> None:
         self.matrix, self.shape = matrix, shape

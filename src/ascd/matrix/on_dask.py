@@ -2,12 +2,7 @@
 
 A chunk is opened once, by a task of its own: a NumPy array or a SciPy matrix becomes a matrix, which stays with its
 worker and can be computed again from the collection's graph.  Everything after that are rounds of requests, not new
-graphs.  A round on a cluster (``OnCluster``) is one task a worker: calls are grouped by the worker that has their
-chunks, and answers that add up are added up there.  Vectors that many workers need go out once.  Without a cluster
-(``Scheduled``) the collection's own scheduler computes every round.
-
-A lost worker's chunks are computed again, and the round goes on; other faults are errors that say what to do
-(``translated``).  dask is imported only by those who pass one of its collections.
+graphs.  dask is imported only by those who pass one of its collections.
 """
 
 from __future__ import annotations
@@ -32,7 +27,6 @@ from ascd.matrix.chunked import SUMS, Call, InTurn, answer, chunked, together
 
 #: Kinds of numbers that a column may have.
 REAL = "fiub"
-PACKAGE = __name__.partition(".")[0]
 
 
 def check_collection(A: Any) -> None:
@@ -122,8 +116,10 @@ def executor_for(collection: Any, chunks: Sequence[Any]) -> Scheduled | OnCluste
     client = client_of(collection)
     if client is None:
         return Scheduled(float(collection.nbytes), chunks)
-    check_workers(client)
+    if client.asynchronous:
+        raise TypeError("the client must not be asynchronous: fits wait for their rounds; use Client(...) without it")
     with translated(client):
+        _wait_for_a_worker(client, RuntimeError)  # they may still be starting
         return OnCluster(client, client.compute(list(chunks)))
 
 
@@ -297,26 +293,6 @@ def bytes_of(one: Any) -> int:
 
 
 # ---- what can go wrong
-
-
-def check_workers(client: Any) -> None:
-    """Raise an error unless there is a worker, and scheduler and workers have this version."""
-    if client.asynchronous:
-        raise TypeError("the client must not be asynchronous: fits wait for their rounds; use Client(...) without it")
-    with translated(client):
-        _wait_for_a_worker(client, RuntimeError)
-        found = client.get_versions(packages=[PACKAGE])
-    here = found["client"]["packages"].get(PACKAGE)
-    places = {"the scheduler": found["scheduler"], **found["workers"]}
-    versions = {name: info["packages"].get(PACKAGE) for name, info in places.items() if info}
-    wrong = [(name, version) for name, version in versions.items() if version != here]
-    if wrong:
-        name, version = wrong[0]
-        has = f"no {PACKAGE}" if version in (None, "MISSING") else f"{PACKAGE} {version}"
-        raise RuntimeError(
-            f"{PACKAGE} {here} is here, but {len(wrong)} of {len(places)} places on the cluster differ: {name} has "
-            f"{has}; install {PACKAGE}=={here} there, where scheduler and workers run"
-        )
 
 
 def wait_until_done(client: Any, futures: Sequence[Any]) -> None:

@@ -236,7 +236,7 @@ class RowNewton:
     ) -> tuple[Sums, Array]:
         """Make a round trip: sums over all rows for a step, with moments of these columns, and F at every length."""
         if not self.kept:
-            self.kept = self.rows.keep_beside([rows_of(self.problem, span) for span in self.rows.spans])
+            self.kept = self.rows.executor.keep([rows_of(self.problem, span) for span in self.rows.spans])
         costs = np.array([self._cost(before + t * (end - before)) for t in lengths.tolist()])
         self.reads += self.state.n + int(np.count_nonzero(end))
         given = before, end, np.array(constants), lengths, costs / self.state.d, columns
