@@ -4,10 +4,6 @@ The solver and the certificates never look inside: they call the methods of ``Ma
 column indices (int64, none twice) and float64 vectors, one or one a column.  ``shape`` must be set and three methods
 must be written: ``dots`` (gradient entries), ``add`` (Ax follows a step), ``take`` (columns in local memory).  All else
 has a default that a storage with a faster way replaces.
-
-``dense`` and ``sparse`` are matrices in the memory of this process, ``rows`` those that lie by rows, ``files`` those on
-a disk, ``chunked`` those in chunks (``on_dask`` on a cluster), ``device`` those on a GPU; ``open`` decides which one
-an input becomes.
 """
 
 from __future__ import annotations

@@ -7,9 +7,8 @@ Answers of column chunks are joined, answers of row chunks are summed:
 An *executor* says where chunks are: in this process, on a cluster, on devices.  A *request* is the name of a method of
 a chunk or of a function of this module; arguments and answers are arrays, so that they can travel.  Answers of row
 chunks to requests in ``SUMS`` add up, and an executor may add up those it has in one place (``together``), so that one
-answer travels.  Sums over rows are reordered, so the last digits depend on the partition; for a fixed one they do not
-change.  Products of centred columns add up too, each chunk with its own means m_p and total weight s_p: with the means
-m of all,
+answer travels.  Products of centred columns add up too, each chunk with its own means m_p and total weight s_p: with
+the means m of all,
 
     Σ_k s_k (a_k − m)(a_k − m)ᵀ = Σ_p [Σ_{k in p} s_k (a_k − m_p)(a_k − m_p)ᵀ + s_p (m_p − m)(m_p − m)ᵀ],
 

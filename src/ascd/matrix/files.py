@@ -1,12 +1,8 @@
 """A matrix on a disk: read piece by piece, the next one while the last is used, and only columns that are requested.
 
-A file holds groups of rows.  Where the columns of a group lie apart, those that are not requested are not read: then
-intervals save reading.  About half of the memory allowed caches columns (``cached``), a tenth is for pieces in use and
-read ahead, the rest for vectors and products.
-
-Some formats decode a *chunk* at a time, all rows of a group and a few columns, whatever is requested of it.  Pieces are
-made of whole chunks there, so that a pass decodes each one once.  A chunk larger than a piece is a piece by itself, and
-none is read ahead of it.
+A file holds groups of rows.  Where the columns of a group lie apart, those that are not requested are not read.  Some
+formats decode a *chunk* at a time, all rows of a group and a few columns, whatever is requested of it.  Pieces are made
+of whole chunks there, so that a pass decodes each one once.
 """
 
 from __future__ import annotations
@@ -24,11 +20,9 @@ from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats
 from ascd.matrix.cached import CachedMatrix, joined
 from ascd.matrix.dense import Dense, Local, LocalDense
+from ascd.matrix.open import READ_IN_PLACE
 from ascd.matrix.rows import DenseRows
 from ascd.matrix.sparse import LocalSparse
-
-#: Numbers that are read as they are.
-AS_THEY_ARE = tuple(np.dtype(kind) for kind in (np.float64, np.float32, np.int8, np.uint8))
 
 
 class Reader(Protocol):
@@ -131,7 +125,7 @@ class FileMatrix(CachedMatrix):
         values = self.reader.read(place.rows, place.values)
         if values.dtype == np.bool_:
             return place._replace(values=values.view(np.uint8))
-        return place._replace(values=values if values.dtype in AS_THEY_ARE else values.astype(np.float64))
+        return place._replace(values=values if values.dtype in READ_IN_PLACE else values.astype(np.float64))
 
     def _chunk(self, height: int) -> float:
         """Bytes of so many rows of columns that are read together."""

@@ -32,9 +32,9 @@ from ascd.matrix.sparse import LARGEST_SHORT
 
 #: As in the source below: lines a block takes at a time, entries of a tile, threads; vectors whose tiles fit together.
 CUDA_LINES, CUDA_TILE, CUDA_THREADS, CUDA_VECTORS = 32, 2048, 256, 3
-#: Launches: blocks that keep a device busy, groups of lines a block at most, lines a block at least, the share of a
-#: row's columns from which on all are read, since memory comes in sectors, and CUDA's limit of blocks.
-CUDA_BLOCKS, CUDA_GROUPS, CUDA_FEWEST, CUDA_PICKED, CUDA_MOST_BLOCKS = 4000, 16, 64, 0.25, 65_535
+#: Launches: blocks that keep a device busy, groups of lines a block at most, lines a block at least, and CUDA's limit
+#: of blocks.
+CUDA_BLOCKS, CUDA_GROUPS, CUDA_FEWEST, CUDA_MOST_BLOCKS = 4000, 16, 64, 65_535
 
 PASS_SOURCE = r"""
 #define NOUT (NV + 2 * SQ + WT)
@@ -189,7 +189,7 @@ class Passes:
 
     def __init__(self, values: Any, gpu: Gpu, room: float) -> None:
         self.values, self.gpu, self.lines, self.room = values, gpu, lines_of(values), room
-        self.d, self.n = values.shape
+        self.d = values.shape[0]
         self.nothing = gpu.put(np.zeros(1, dtype=np.int32))
 
     def over_samples(
@@ -203,19 +203,12 @@ class Passes:
             return self.gpu.xp.zeros((int(vectors.shape[0]) + 2 * squares + (weight is not None), 0))
         if self.lines.are_columns:
             return self._launch("along", vectors, weight, squares, columns, None)
-        if columns is None or columns.size <= CUDA_PICKED * self.n:
-            return self._launch("across", vectors, weight, squares, None, columns)
-        everything = self._launch("across", vectors, weight, squares, None, None)
-        return self.gpu.xp.take(everything, self.gpu.put(columns, np.int64), axis=1)
+        return self._launch("across", vectors, weight, squares, None, columns)
 
     def over_columns(self, factors: Array, columns: Array | None) -> Any:
         """Return Σ_i factors_i·a_columns_i."""
         if columns is not None and columns.size == 0:
             return self.gpu.xp.zeros(self.d)
-        if not self.lines.are_columns and columns is not None and columns.size > CUDA_PICKED * self.n:
-            whole = np.zeros(self.n)
-            whole[columns] = factors
-            columns, factors = None, whole
         rows = self.gpu.put(factors[None, :], np.float64)
         if self.lines.are_columns:
             return self._launch("across", rows, None, False, columns, None)[0, :]
