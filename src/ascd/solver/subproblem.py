@@ -212,11 +212,9 @@ class Subproblem:
         state, remote, columns = self.state, self.remote, working.columns
         self.gram.clear()
         joining = columns[remote.position[columns] < 0]
-        if not self.is_quadratic:
+        if not self.is_quadratic or joining.size + remote.columns.size > self.largest_gram:
             remote.clear()
             joining = columns
-        elif joining.size + remote.columns.size > self.largest_gram:
-            remote.keep(columns)
         if joining.size:
             self._weigh_means(joining, weight)
             remote.admit(joining, weight, self.means)

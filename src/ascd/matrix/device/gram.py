@@ -75,11 +75,8 @@ class DeviceGram:
     def __init__(self, source: Any, intercept: bool, constant: float) -> None:
         self.source, self.gpu, self.intercept, self.constant = source, source.gpu, intercept, constant
         self.position, self.kind = np.full(source.shape[1], -1, dtype=np.int64), SHORT
+        self.room = float(source.products_room)
         self.clear()
-
-    @property
-    def room(self) -> float:
-        return float(self.source.products_room)
 
     @property
     def is_exact(self) -> bool:
@@ -95,16 +92,6 @@ class DeviceGram:
         """Clear everything; from now on products are exact."""
         self.clear()
         self.kind = EXACT
-
-    def keep(self, columns: Array) -> None:
-        """Clear all but these columns."""
-        places = self.position[columns]
-        places = places[places >= 0]
-        kept, diagonal = self.columns[places], self.diagonal[places]
-        with self.gpu.here():
-            store = self._part(places) if places.size else None
-        self.clear()
-        self._hold(kept, diagonal, store)
 
     def admit(self, joining: Array, weight: Array, means: Array) -> None:
         """Add columns: compute their products with each other and with those that are there."""
@@ -157,7 +144,9 @@ class DeviceGram:
         raised = np.where(diagonal > 0.0, diagonal * (1.0 + shift), 1.0) - self.diagonal[free]
         scaled, largest = _scaled(right)
         with self.gpu.here():
-            matrix = add_to_diagonal(self._part(free), self._put(raised))
+            there, take = self.gpu.put(free, np.int64), self.gpu.xp.take
+            part = take(take(self.store, there, axis=0), there, axis=1)
+            matrix = add_to_diagonal(part, self._put(raised))
             found = self.gpu.cholesky_solve(matrix, self._put(scaled)[:, None])
             direction = None if found is None else largest * self.gpu.fetch(found)[:, 0].astype(np.float64)
         return direction if direction is not None and np.isfinite(direction).all() else None
@@ -171,10 +160,6 @@ class DeviceGram:
     def _put(self, vector: Array) -> Any:
         """Numbers on the device in the type of the products."""
         return self.gpu.put(vector, self.kind)
-
-    def _part(self, places: Array) -> Any:
-        there, take = self.gpu.put(places, np.int64), self.gpu.xp.take
-        return take(take(self.store, there, axis=0), there, axis=1)
 
     def _hold(self, columns: Array, diagonal: Array, store: Any) -> None:
         self.columns, self.diagonal, self.store = columns, diagonal, store
