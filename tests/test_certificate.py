@@ -280,6 +280,6 @@ def test_errors_of_predictors_are_counted_where_squares_leave_the_range(unit):
     rng = np.random.default_rng(0)
     problem = ascd.Problem(rng.standard_normal((6, 4)), rng.standard_normal((6, 3)), penalty=ascd.L21(1.0))
     x, constant = rng.standard_normal((4, 3)) * np.array([[1.0], [0.0], [2.0], [1.0]]), np.zeros(3)
-    expected = predictor_error(problem, x, constant, 6.0)
+    expected = predictor_error(problem, x, constant)
     assert expected > 0.0
-    assert predictor_error(problem, unit * x, constant, 6.0) == unit * expected
+    assert predictor_error(problem, unit * x, constant) == unit * expected

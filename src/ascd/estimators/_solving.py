@@ -210,7 +210,7 @@ def objective_at(problem: Any, x: Array, constant: Any) -> tuple[float, float]:
     cost, gradient, predictor = problem.cost(point), gradient.reshape(n, -1), predictor.reshape(n, -1)
     length = float(np.linalg.norm(gradient / np.sqrt(np.where(weight > 0.0, weight, np.inf))[:, None]))
     error = UNIT * (gradient.size + 16.0) * (abs(value - cost) + abs(cost))
-    error += length * predictor_error(problem, point, np.ravel(constant), problem.total_weight)
+    error += length * predictor_error(problem, point, np.ravel(constant))
     if not problem.loss.is_quadratic:  # a loss is itself a difference: exp(z) − y·z, say
         largest = np.abs(predictor).max(axis=1)
         targets = np.abs(problem.loss.given.reshape(n, -1)).max(axis=1)

@@ -217,17 +217,13 @@ class _Proof:
 
     def __init__(self, problem: Any, terms: Any, point: Point) -> None:
         self.problem, self.terms, self.point, self.loss = problem, terms, point, problem.loss
-        self.matrix, self.norm = problem.design, terms.norm
-        self.outputs = point.predictor.shape[1]
-        weight = problem.sample_weight
+        self.norm, self.outputs, weight = terms.norm, problem.n_outputs, problem.sample_weight
         self.weight: Any = np.repeat(weight, self.outputs) if np.ndim(weight) else 1.0
-        self.total = problem.total_weight
-        self.noise = (point.predictor.shape[0] + 8.0) * UNIT
         self.norm_rounding = 0.0 if terms.is_by_coordinate else (terms.longest + 8.0) * UNIT
         self.V = point.raw_gradient.ravel()
         self.length = dual_length(self.V, self.weight)
         self.rounding = 0.0 if self.loss.is_coupled else residual_rounding(self.length)
-        self.zeta = predictor_error(problem, point.x, point.constant, self.total)
+        self.zeta = predictor_error(problem, point.x, point.constant)
         most = unweighted(point.curvature.most, weight)
         self.most_curvature = bounded_curvature(self.loss, self.zeta, problem.weight, float(most.max()))
         self.fixed, self.required = NO_INDICES, np.empty((0, self.outputs))
@@ -273,7 +269,7 @@ class _Proof:
 
     def _fit(self) -> Any:
         columns = self.problem.groups.order[self.problem.groups.columns(self.fixed)]
-        return self.loss.dual_fit(self.matrix, columns, self.required, self.point)
+        return self.loss.dual_fit(self.problem.design, columns, self.required, self.point)
 
     def _excess(self, dual: Array) -> tuple[Array, Array]:
         """Return the products of the dual point less those required, an intercept's sums last, and their errors."""
@@ -283,7 +279,7 @@ class _Proof:
         if self.point.intercept:
             sums = np.array([careful_sum(np.ascontiguousarray(column)) for column in dual.T])
             excess = np.vstack([excess, sums[:, 0]])
-            error = np.vstack([error, sums[:, 1] + own * math.sqrt(self.total)])
+            error = np.vstack([error, sums[:, 1] + own * math.sqrt(self.problem.total_weight)])
         return excess, error
 
     def _careful(self, rows: Array, dual: Array) -> tuple[Array, Array]:
@@ -291,7 +287,7 @@ class _Proof:
         found = np.empty((2, rows.size, self.outputs))
         for t in range(self.outputs if rows.size else 0):
             vector = np.ascontiguousarray(dual[:, t])
-            found[0, :, t], found[1, :, t] = self.matrix.careful_dots(self.problem.groups.order[rows], vector)
+            found[0, :, t], found[1, :, t] = self.problem.design.careful_dots(self.problem.groups.order[rows], vector)
         return found[0], found[1]
 
     def _refined_gap(self, near: _Near, estimate: Array, radius: Array, enough: float) -> float:
@@ -334,7 +330,7 @@ class _Proof:
         is_gradient = dual is self.point.raw_gradient
         away = dual_length(self.V - dual.ravel(), self.weight) if is_moved and not is_gradient else 0.0
         length = self.length if is_gradient else dual_length(dual.ravel(), self.weight)
-        noise: Array = (2.0 * self.noise * length + away) * self.norm
+        noise: Array = (2.0 * (self.problem.n_samples + 8.0) * UNIT * length + away) * self.norm
         return noise
 
     def _own_rounding(self, dual: Array) -> float:
@@ -359,11 +355,12 @@ def scaled_gap(
     return gap, size, scale
 
 
-def predictor_error(problem: Any, x: Array, constant: Array, total: float) -> float:
+def predictor_error(problem: Any, x: Array, constant: Array) -> float:
     """Return ζ: how far the computed predictor can be from o + Ax + 1cᵀ, in the norm √Σ s·z²."""
     rows = nonzero_rows(x)
     lengths = np.hypot.reduce(x[rows], axis=1)  # squares may leave the range of float64
-    size = float(np.abs(lengths) @ problem.norm[problem.groups.order[rows]]) + norm(constant) * math.sqrt(total)
+    size = float(np.abs(lengths) @ problem.norm[problem.groups.order[rows]])
+    size += norm(constant) * math.sqrt(problem.total_weight)
     is_exact = rows.size == 0 and problem.offset_length == 0.0
     return 0.0 if is_exact else (rows.size + 4.0) * UNIT * (size + problem.offset_length)
 
@@ -420,6 +417,6 @@ def certify_from_sums(
         listed = terms.undecided(x, estimate, radius)
         gap, size, scale = scaled_gap(terms, x, estimate, radius, listed, NO_INDICES, samples, 1.0 - 2.0 * error)
         distance = (1.0 - scale * float(parts.min()) + error) * length
-        zeta = predictor_error(problem, x, constant, problem.total_weight)
+        zeta = predictor_error(problem, x, constant)
         most = bounded_curvature(problem.loss, zeta, problem.weight, sums.most_curved)
         return finished(gap, size, residual_rounding(length), distance, zeta, most)

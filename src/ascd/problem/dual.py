@@ -23,9 +23,9 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix.base import Matrix, as_block
-from ascd.matrix.columns import careful_sum, support
+from ascd.matrix.columns import careful_sum
 from ascd.problem.arithmetic import norm
-from ascd.problem.tuning import SAFETY, SAMPLES_A_PART, SMALLEST_SINGULAR
+from ascd.problem.tuning import SAFETY, SMALLEST_SINGULAR
 
 
 def unweighted(vector: Array, weight: Any) -> Array:
@@ -54,15 +54,7 @@ class FittedDual:
         if self.has_columns or not self.fits:
             return gradient
         sums = np.array([[careful_sum(np.ascontiguousarray(column))[0] for column in gradient.T]])
-        dual = self.moved(gradient, sums)
-        for t, fit in enumerate(self.fits):
-            # what rounding has left is taken from a small entry that may move, which has fine digits
-            able = support(fit.root[:SAMPLES_A_PART])
-            able = able if able.size else support(fit.root)
-            if able.size:
-                column = np.ascontiguousarray(dual[:, t])
-                dual[able[np.argmin(np.abs(column[able]))], t] -= careful_sum(column)[0]
-        return dual
+        return self.moved(gradient, sums)
 
     def moved(self, dual: Array, excess: Array) -> Array:
         """Return the dual point whose products are smaller by ``excess`` (k, T)."""

@@ -339,9 +339,8 @@ def as_penalty(penalty: Any, n: int) -> Any:
 
 def nearest_allowed(penalty: Any, n: int) -> Array:
     """Return the point nearest to 0 in every coordinate that the penalty allows: the default start."""
-    # argmin_z ½z² + step·Ψ(z) in the limit of short steps; none leads there for −log x, whose domain is open
-    x, steps = np.zeros(n), np.array([1e-300, 1e-100, 1e-30, 1e-10, 1e-3, 1.0])
-    lost = find_nearest(penalty, steps, x)
+    x = np.zeros(n)
+    lost = find_nearest(penalty, x)
     if lost >= 0:
         raise ValueError(
             f"penalty {type(penalty).__name__}: cost(0, {lost}) is not finite, nor is it at {x[lost]:g}, where "
@@ -351,15 +350,18 @@ def nearest_allowed(penalty: Any, n: int) -> Array:
 
 
 @kernel
-def find_nearest(penalty: Any, steps: Array, x: Array) -> int:
-    """Fill in x; return a coordinate for which no allowed point was found, or −1."""
+def find_nearest(penalty: Any, x: Array) -> int:
+    """Fill in x; return a coordinate for which no allowed point was found, or −1.
+
+    Proximal points of 0 are nearest for short steps; none leads there for −log x, whose domain is open.
+    """
     for j in range(x.size):
-        trial = 0
+        step = 1e-300
         while not math.isfinite(penalty.cost(x[j], j)):
-            if trial == steps.size:
+            if step > 2.0:
                 return j
-            x[j] = penalty.prox(0.0, steps[trial], j)
-            trial += 1
+            x[j] = penalty.prox(0.0, step, j)
+            step *= 1e50
     return -1
 
 

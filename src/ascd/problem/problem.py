@@ -259,11 +259,7 @@ class Problem:
 
     def cost(self, point: Array) -> float:
         """Return Σ Ψ_b for coefficients of shape (n, T) in the order of the blocks."""
-        return self._own_terms.cost(point)
-
-    @cached_property
-    def _own_terms(self) -> Terms:
-        return self.terms()
+        return self.terms().cost(point)
 
     @cached_property
     def nearest(self) -> Array:
