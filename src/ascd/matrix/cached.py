@@ -54,6 +54,17 @@ def joined(blocks: Iterable[tuple[slice, Any, Any]], shape: tuple[int, int], is_
     return LocalSparse.of(csc_array((data, (row, column)), shape=shape))
 
 
+def beside(first: Local, second: Local) -> Local:
+    """Return the columns of two matrices of one kind side by side."""
+    columns = [one.matrix.to_scipy(*one.shape) for one in (first, second)]
+    if first.is_sparse:
+        from scipy.sparse import hstack
+
+        return LocalSparse.of(hstack(columns, format="csc"))
+    values = np.concatenate([one.T for one in columns]).T
+    return LocalDense(Dense(values), values.shape)
+
+
 class Cache(NamedTuple):
     """Columns in local memory: which, and the place of every column of the matrix there (−1: not there)."""
 
@@ -151,7 +162,7 @@ class CachedMatrix(Remote):
             both = self._bytes(cache.columns) + self._bytes(missing)
             # for a moment there are those before and all together
             if both <= self.cache_bytes and 2.0 * both <= self.most_bytes:
-                return self._keep(cache.local.beside(self.fetch(missing)), np.concatenate([cache.columns, missing]))
+                return self._keep(beside(cache.local, self.fetch(missing)), np.concatenate([cache.columns, missing]))
         del cache
         self._make_room(columns)
         return self._keep(self.fetch(columns), columns.copy())

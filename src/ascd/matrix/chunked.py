@@ -32,7 +32,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, Matrix, as_block
-from ascd.matrix.cached import CachedMatrix, Remote, joined
+from ascd.matrix.cached import CachedMatrix, Remote, beside, joined
 from ascd.matrix.columns import UNIT
 from ascd.matrix.dense import Dense, Local, LocalDense
 
@@ -231,6 +231,8 @@ class Chunks(Remote):
 
     with_products = False
     _facts: tuple[int, bool, Array] | None = None
+    # replaced as a whole: folds of a cross-validation share it between threads
+    _moments: tuple[tuple[Any, Moments], ...] = ()
 
     def __init__(self, executor: InTurn, rows: Array, columns: Array) -> None:
         self.executor, self.column_ends = executor, columns
@@ -260,6 +262,13 @@ class Chunks(Remote):
         if self.with_products:
             self.keep_moments(weight, moments[0])
         return ColumnStats(*stats)
+
+    def keep_moments(self, weight: Any, moments: Moments) -> None:
+        """Keep these moments, and of the others as many as have room."""
+        kept = weight if np.ndim(weight) == 0 else weight.copy()
+        size = moments.products.nbytes + np.asarray(kept).nbytes  # weights of tall data are longer than products
+        most = min(16, max(1, (128 << 20) // size))  # for folds of a cross-validation
+        self._moments = ((kept, moments), *self._moments)[:most]
 
     def read_dots(self, columns: Array, vectors: Array) -> Array:
         """Return ``dots`` from a round."""
@@ -304,11 +313,9 @@ class Chunks(Remote):
         chunk = None if columns is None else np.searchsorted(self.column_ends, columns, side="right") - 1
         calls, places = [], []
         for column in range(width) if chunk is None else np.unique(chunk).tolist():
-            there, begin = slice(None), ()
-            if columns is not None:
-                there = np.flatnonzero(chunk == column)
-                parts = (one[there] if np.ndim(one) else one for one in by_columns)
-                begin = (columns[there] - self.column_ends[column], *parts)
+            there: Any = slice(None) if columns is None else np.flatnonzero(chunk == column)
+            parts = (one[there] if np.ndim(one) else one for one in by_columns)
+            begin = () if columns is None else (columns[there] - self.column_ends[column], *parts)
             places.append(there)
             for row, arguments in enumerate(for_rows):
                 calls.append(Call(row * width + column, column, request, (*begin, *arguments)))
@@ -332,8 +339,6 @@ class TallChunks(Chunks):
 
     at_once = costs.AT_ONCE
     with_products = True
-    # replaced as a whole: folds of a cross-validation share it between threads
-    _moments: tuple[tuple[Any, Moments], ...] = ()
 
     row_parts = property(lambda self: self)
     dots, add = Chunks.read_dots, Chunks.read_add
@@ -360,13 +365,6 @@ class TallChunks(Chunks):
             known = together("moments", self._ask("moments", columns, lambda rows: (weight[rows],))[0][1])
             self.keep_moments(weight, known)
         return known
-
-    def keep_moments(self, weight: Any, moments: Moments) -> None:
-        """Keep these moments, and of the others as many as have room."""
-        kept = weight if np.ndim(weight) == 0 else weight.copy()
-        size = moments.products.nbytes + np.asarray(kept).nbytes  # weights of tall data are longer than products
-        most = min(16, max(1, (128 << 20) // size))  # for folds of a cross-validation
-        self._moments = ((kept, moments), *self._moments)[:most]
 
     def known_moments(self, columns: Array, weight: Array) -> Moments | None:
         """Return the moments of these columns with these weights, where a pass has given them."""
@@ -427,7 +425,7 @@ class WideChunks(Chunks, CachedMatrix):
         if new.size:
             local = self._joined(blocks, new.size)
             if cache is not None:
-                local, new = cache.local.beside(local), np.concatenate([cache.columns, new])
+                local, new = beside(cache.local, local), np.concatenate([cache.columns, new])
             self._keep(local, new)
         return out
 

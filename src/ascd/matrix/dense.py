@@ -106,11 +106,6 @@ class LocalDense(Local):
 
     matrix: Dense
 
-    def beside(self, other: LocalDense) -> LocalDense:
-        """Return these columns followed by those of the other matrix."""
-        values = np.concatenate([self.matrix.values.T, other.matrix.values.T]).T
-        return LocalDense(Dense(values), values.shape)
-
     def dots_with_several(self, columns: Array, vectors: Array) -> Array:
         out = np.empty((columns.size, vectors.shape[1]))
         for there, part in self._runs(columns):

@@ -127,11 +127,6 @@ class LocalSparse(Local):
                     gram[listed[row], size + column] = gram[size + column, listed[row]] = beside
         return gram
 
-    def beside(self, other: LocalSparse) -> LocalSparse:
-        from scipy.sparse import hstack
-
-        return LocalSparse.of(hstack([one.matrix.to_scipy(*one.shape) for one in (self, other)], format="csc"))
-
     def multiplier(self, keeps: bool) -> SparseMultiplier:
         return SparseMultiplier(self, keeps)
 
