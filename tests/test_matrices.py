@@ -159,7 +159,7 @@ def test_answers_equal_numpys_in_place(form, monkeypatch, request):
         request.getfixturevalue("compiled")
     given = IN_PLACE[form]
     design = open_design(given)
-    kept = design.matrix[0] if design.matrix is not None else getattr(design, "values", getattr(design, "data", None))
+    kept = (design if design.matrix is not None else design.turned).matrix[0]
     assert np.shares_memory(kept, given if isinstance(given, np.ndarray) else given.data)
     for n_jobs in (1, 3):
         with use_threads(n_jobs):

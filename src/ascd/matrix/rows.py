@@ -5,13 +5,14 @@ Threads share the columns, so sums do not depend on their number.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from ascd._core.checks import Array, finite_values
+from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
@@ -22,25 +23,50 @@ from ascd.matrix.dense import Dense, LocalDense
 from ascd.matrix.sparse import CSC, LocalSparse, count_rows, signed
 
 
-class DenseRows(CachedMatrix):
-    """A dense array in C order, of which a pass reads all; no columns are cached where ``cache_bytes`` is 0."""
+class Rows(CachedMatrix):
+    """Rows as they lie, ``turned``: they are the columns of Aᵀ.  No column is cached where ``cache_bytes`` is 0."""
 
-    def __init__(self, values: Array, cache_bytes: float | None = None) -> None:
-        self.values, self.shape = values, values.shape
-        room = max(costs.NEAR_FLOOR, costs.NEAR_SHARE * values.nbytes)
+    def __init__(self, turned: Any, cache_bytes: float | None = None) -> None:
+        self.turned, self.shape, self.every = turned, turned.shape[::-1], np.arange(turned.shape[1])
+        room = max(costs.NEAR_FLOOR, costs.NEAR_SHARE * turned.nbytes)
         self.cache_bytes = room if cache_bytes is None else cache_bytes
 
     @property
     def nbytes(self) -> int:
-        return int(self.values.nbytes)
+        return int(self.turned.nbytes)
+
+    def read_dots(self, columns: Array, vectors: Array) -> Array:
+        return self._dots(vectors)[columns]
+
+    @abstractmethod
+    def _dots(self, vectors: Array) -> Array:
+        """Aᵀ·vectors."""
+
+    def read_add(self, columns: Array, factors: Array, out: Array) -> None:
+        self.bytes_read += self.nbytes
+        x = np.zeros((self.shape[1], *factors.shape[1:]))
+        x[columns] = factors
+        out += self.turned.dots(self.every, x)
+
+    def check_finite(self) -> None:
+        self.bytes_read += self.nbytes
+        self.turned.check_finite()
+
+
+class DenseRows(Rows):
+    """A dense array in C order, of which a pass reads all."""
+
+    def __init__(self, values: Array, cache_bytes: float | None = None) -> None:
+        super().__init__(LocalDense(Dense(values.T), values.shape[::-1]), cache_bytes)
+        self.values = values
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         squares = np.zeros((3, self.shape[1]))
         return ColumnStats(squares[0], squares[1], squares[2], self._sums(vectors, squares, weight))
 
-    def read_dots(self, columns: Array, vectors: Array) -> Array:
+    def _dots(self, vectors: Array) -> Array:
         rows = np.ascontiguousarray(vectors.reshape(self.shape[0], -1).T)
-        return self._sums(rows, np.empty((0, 0)), 0.0).T[columns].reshape(-1, *vectors.shape[1:])
+        return self._sums(rows, np.empty((0, 0)), 0.0).T.reshape(-1, *vectors.shape[1:])
 
     def _sums(self, vectors: Array, squares: Array, weight: Any) -> Array:
         self.bytes_read += self.nbytes
@@ -48,35 +74,17 @@ class DenseRows(CachedMatrix):
         share(cost, self.shape[1], sum_rows, self.values, weight, vectors, squares, out)
         return out
 
-    def read_add(self, columns: Array, factors: Array, out: Array) -> None:
-        self.bytes_read += self.nbytes
-        several, x = out.reshape(len(out), -1), np.zeros((out.size // len(out), self.shape[1]))
-        x[:, columns] = factors.reshape(columns.size, -1).T
-        share(len(x) * self.pass_cost(), len(out), add_to_rows, self.values, x, several)
-
     def fetch(self, columns: Array) -> LocalDense:
         self.bytes_read += min(self.nbytes, self.shape[0] * columns.size * 64)  # an entry costs its cache line or page
         values = np.empty((self.shape[0], columns.size), order="F")
         share(costs.DENSE_ENTRY * values.size, len(values), copy_columns, self.values, columns, values)
         return LocalDense(Dense(values), values.shape)
 
-    def check_finite(self) -> None:
-        self.bytes_read += self.nbytes
-        finite_values(self.values, "A")
 
-
-class SparseRows(CachedMatrix):
-    """Compressed sparse rows as they lie: the columns of Aᵀ, ``turned``."""
+class SparseRows(Rows):
+    """Compressed sparse rows."""
 
     is_sparse = True
-
-    def __init__(self, turned: LocalSparse) -> None:
-        self.turned, self.shape, self.data = turned, turned.shape[::-1], turned.matrix.data
-        self.cache_bytes, self.every = max(costs.NEAR_FLOOR, costs.NEAR_SHARE * self.nbytes), np.arange(self.shape[0])
-
-    @property
-    def nbytes(self) -> int:
-        return self.turned.nbytes
 
     @cached_property
     def counts(self) -> Array:
@@ -96,29 +104,16 @@ class SparseRows(CachedMatrix):
             some.add(self.every[: offsets.size - 1], weights[rows], squares)
         return ColumnStats(squares[:, 0].copy(), squares[:, 1].copy(), sums[:, 0].copy(), sums[:, 1:].T.copy())
 
-    def read_dots(self, columns: Array, vectors: Array) -> Array:
-        return self._dots(vectors)[columns]
-
     def _dots(self, vectors: Array) -> Array:
-        """Aᵀ·vectors."""
         self.bytes_read += self.nbytes
         out = np.zeros((self.shape[1], *vectors.shape[1:]))
         self.turned.add(self.every, vectors, out)
         return out
 
-    def read_add(self, columns: Array, factors: Array, out: Array) -> None:
-        self.bytes_read += self.nbytes
-        x = np.zeros((self.shape[1], *factors.shape[1:]))
-        x[columns] = factors
-        out += self.turned.dots(self.every, x)
-
     def fetch(self, columns: Array) -> LocalSparse:
         self.bytes_read += self.nbytes if columns.size else 0
         rows = csr_array(signed(*self.turned.matrix), shape=self.shape)
         return LocalSparse.of(rows[:, columns].tocsc().astype(np.float64))
-
-    def check_finite(self) -> None:
-        finite_values(self.data, "A")
 
 
 @kernel
@@ -169,18 +164,6 @@ def add_whole_rows(values: Array, vector: Array, row: int, end: int, out: Array,
             j = wide(number)
             ahead = v0 * np.float64(values[k, j]) + v1 * np.float64(values[k1, j])
             out[j] += ahead + (v2 * np.float64(values[k2, j]) + v3 * np.float64(values[k3, j]))
-
-
-@kernel
-def add_to_rows(values: Array, x: Array, out: Array, start: int, stop: int) -> None:
-    """out_k += Σ_j a_kj·x_j for every row of x."""
-    for number in range(start, stop):
-        k = wide(number)
-        for t in range(x.shape[0]):
-            total = 0.0
-            for j in range(x.shape[1]):
-                total += x[t, j] * np.float64(values[k, j])
-            out[k, t] += total
 
 
 @kernel
