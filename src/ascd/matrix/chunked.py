@@ -254,7 +254,10 @@ class Chunks(Remote):
     counts = property(lambda self: self.facts[2])
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
-        found = self._ask("first", None, lambda rows: (_of_rows(weight, rows), vectors[:, rows], self.with_products))
+        def given(rows: slice) -> tuple[Any, ...]:
+            return weight if np.ndim(weight) == 0 else weight[rows], vectors[:, rows], self.with_products
+
+        found = self._ask("first", None, given)
         columns = (together("first", answers) for _, answers in found)
         nbytes, is_sparse, *fields, moments = zip(*columns, strict=True)
         counts, *stats = (np.concatenate(field, axis=-1) for field in fields)
@@ -432,16 +435,10 @@ class WideChunks(Chunks, CachedMatrix):
 
 def _multiple(weight: Array, kept: Any) -> float | None:
     """The factor f with weight = f·kept, exactly; None where there is none."""
-    where = int(np.argmax(kept)) if np.ndim(kept) else 0
-    base = float(kept[where] if np.ndim(kept) else kept)
-    if base <= 0.0:
-        return None
-    factor = float(weight[where]) / base
+    kept = np.broadcast_to(kept, weight.shape)
+    where = int(np.argmax(kept))
+    factor = float(weight[where]) / float(kept[where]) if kept[where] > 0.0 else np.nan
     return factor if bool(np.all(weight == factor * kept)) else None
-
-
-def _of_rows(weight: Any, rows: slice) -> Any:
-    return weight if np.ndim(weight) == 0 else weight[rows]
 
 
 def _one_if_equal(values: Array) -> Any:

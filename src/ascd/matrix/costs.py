@@ -57,7 +57,7 @@ WORKERS_AWAITED = 300.0
 
 # ---- data on a device
 
-#: What may be put beside the data, as a share of them, in bytes always, and at most for a pass.
-DEVICE_SHARE, DEVICE_FLOOR, DEVICE_BLOCK = 0.02, 16 << 20, 4 << 30
+#: What may be put beside the data, as a share of them, and in bytes always.
+DEVICE_SHARE, DEVICE_FLOOR = 0.02, 16 << 20
 #: Arrays on a device with fewer entries are copied to the host: a pass over them there takes less time than a launch.
 DEVICE_SMALL = 200_000

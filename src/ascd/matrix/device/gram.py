@@ -21,8 +21,8 @@ from ascd._core.checks import Array
 SHORT, EXACT = "float32", "float64"
 #: What an entry takes beside the data while products are computed, in bytes: as it came, and what is made of it.
 ENTRY_BYTES = 36
-#: Squares of columns whose short products are numbers of that type.
-SMALLEST, LARGEST = 1e-20, 1e20
+#: Squares of columns up to this, and down to its inverse, have short products that are numbers of that type.
+LARGEST = 1e20
 
 
 class Weighted:
@@ -100,7 +100,7 @@ class DeviceGram:
         if not self.is_exact:
             square = self.source.squares(weight, joining)
             own = np.where(square - of_mean > self.constant * square, square - of_mean, square)
-            if not np.all((own == 0.0) | ((own > SMALLEST) & (own < LARGEST))):
+            if not np.all((own == 0.0) | ((own > 1.0 / LARGEST) & (own < LARGEST))):
                 joining = np.concatenate([self.columns, joining])
                 self.widen()
                 self.admit(joining, weight, means)

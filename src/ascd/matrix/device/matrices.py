@@ -31,7 +31,7 @@ class DeviceDense(Remote):
         self.values = as_cupy(values)
         self.gpu = Gpu(self.values)
         self.shape: tuple[int, int] = (int(values.shape[0]), int(values.shape[1]))
-        self.room = int(min(costs.DEVICE_BLOCK, max(costs.DEVICE_FLOOR, costs.DEVICE_SHARE * self.nbytes)))
+        self.room = int(max(costs.DEVICE_FLOOR, costs.DEVICE_SHARE * self.nbytes))
         with self.gpu.here():
             self.passes = Passes(self.values, self.gpu, self.room)
         self.by_columns = self.passes.lines.are_columns
