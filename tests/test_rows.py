@@ -48,9 +48,6 @@ class Remote:
     def keep(self, values):
         return [Beside(value) for value in values]
 
-    def changed(self, function, *arguments):
-        return Remote(self.inner.changed(function, *arguments).chunks)
-
 
 class Beside(tuple):
     """What is kept with a part does not travel again."""

@@ -146,7 +146,7 @@ class Matrix(ABC):
         """Return products that stay where the matrix is (``device.gram.DeviceGram``), or None."""
         return None
 
-    def coupled_gram(self, columns: Array, entries: Array, own: Array, shared: Array | None, ones: bool) -> Array:
+    def coupled_gram(self, columns: Array, entries: Array, own: Array, shared: Array, ones: bool) -> Array:
         """Return the Gram matrix of some coefficients of these columns for a loss that couples outputs.
 
         Sample k has the curvature diag(own_k) − shared_k shared_kᵀ, both of shape (n_samples, n_outputs).  ``entries``
@@ -160,9 +160,8 @@ class Matrix(ABC):
         gram, step = np.zeros((column.size, column.size)), max(1, costs.BLOCK // max(column.size, 1))
         for rows in (slice(start, start + step) for start in range(0, d, step)):
             some = block[rows]
-            if shared is not None:
-                across = some[:, column] * shared[rows][:, output]
-                gram -= across.T @ across
+            across = some[:, column] * shared[rows][:, output]
+            gram -= across.T @ across
             for t, chosen in enumerate(listed):
                 part = some[:, column[chosen]]
                 gram[np.ix_(chosen, chosen)] += part.T @ (own[rows, t, None] * part)

@@ -74,12 +74,6 @@ class InTurn:
         """Store values beside the first chunks for many rounds; what is returned stands for them in calls."""
         return list(values)
 
-    def changed(self, function: Callable[..., Any], *arguments: Any) -> InTurn:
-        """Return other chunks in the same places: ``function(chunk, *arguments)`` of each."""
-        other = copy(self)
-        other.chunks = [self.run(function, chunk, *arguments) for chunk in self.chunks]
-        return other
-
 
 # ---- requests
 
@@ -382,8 +376,9 @@ class TallChunks(Chunks):
 
     def with_constant(self, value: float) -> TallChunks:
         """Return the matrix with one more column: chunks get it where they are."""
-        rows = np.array([0, *(span.stop for span in self.spans)])
-        return TallChunks(self.executor.changed(with_constant, value), rows, np.array([0, self.shape[1] + 1]))
+        executor, rows = copy(self.executor), np.array([0, *(span.stop for span in self.spans)])
+        executor.chunks = [executor.run(with_constant, chunk, value) for chunk in executor.chunks]
+        return TallChunks(executor, rows, np.array([0, self.shape[1] + 1]))
 
     def over_rows(self, function: Callable[..., Any], kept: Sequence[Any], *arguments: Any) -> Any:
         """Return ``function(chunk, kept, *arguments)`` of every row chunk, added up; one round.

@@ -103,7 +103,7 @@ class LocalSparse(Local):
     def counts(self) -> Array:
         return np.diff(self.matrix.indptr).astype(np.int64)
 
-    def coupled_gram(self, columns: Array, entries: Array, own: Array, shared: Array | None, ones: bool) -> Array:
+    def coupled_gram(self, columns: Array, entries: Array, own: Array, shared: Array, ones: bool) -> Array:
         """By products for every pair of outputs, where that costs less than dense rows."""
         (d, m), T = (self.shape[0], columns.size), own.shape[1]
         if 0.5 * self.products_cost(m, self.entries(columns)) > costs.DENSE_PRODUCT * d * m * m:
@@ -113,8 +113,7 @@ class LocalSparse(Local):
         listed = [np.flatnonzero(entries % T == t) for t in range(T)]
         taken = [entries[one] // T for one in listed]
         for t, other in combinations_with_replacement(range(T), 2):
-            weight = own[:, t] if t == other else np.zeros(d)
-            weight = weight if shared is None else weight - shared[:, t] * shared[:, other]
+            weight = (own[:, t] if t == other else 0.0) - shared[:, t] * shared[:, other]
             if taken[t].size and taken[other].size:
                 multiplier.fill(store, columns, taken[t], taken[other], weight, None)
                 part = store[np.ix_(taken[t], taken[other])]
