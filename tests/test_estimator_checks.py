@@ -7,8 +7,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ascd import estimators
 
-#: Fits of a grid: the checks are about the interface.
-FEW = {"alphas": 2, "cv": 2}
+#: Fits of a grid, with much of a penalty: the checks are about the interface.
+FEW = {"alphas": 2, "eps": 0.1, "cv": 2}
 EVERY = [
     estimators.Lasso(),
     estimators.ElasticNet(),
@@ -29,12 +29,12 @@ EVERY = [
     estimators.MultiTaskElasticNetCV(**FEW),
     estimators.LassoCV(**FEW),
     estimators.ElasticNetCV(**FEW),
-    estimators.PoissonRegressorCV(alphas=[0.1, 1.0], cv=2),
-    estimators.HuberRegressorCV(alphas=[0.1, 1.0], cv=2),
+    estimators.PoissonRegressorCV(alphas=[1.0, 10.0], cv=2),
+    estimators.HuberRegressorCV(alphas=[10.0, 100.0], cv=2),
     # without much of a penalty a fit takes many times longer
-    estimators.LogisticRegressionCV(Cs=[0.01, 0.1], cv=2),
+    estimators.LogisticRegressionCV(Cs=[0.01, 0.02], cv=2),
     estimators.RidgeCV(alphas=[0.1, 1.0], cv=2),
-    estimators.LinearSVCCV(Cs=[0.01, 0.1], cv=2),
+    estimators.LinearSVCCV(Cs=[0.01, 0.02], cv=2),
 ]
 
 
