@@ -65,7 +65,7 @@ def test_sparse_storage_gives_the_same(name):
 def test_groups_of_one_column_are_the_plain_lasso(loss, intercept):
     target = Y[:, 0] if loss == "squared" else np.sign(Y[:, 0])
     for strength in (0.3, 3.0):
-        plain = ascd.solve(ascd.Problem(A, target, loss, ascd.L1(strength)), tol=1e-12, intercept=intercept)
+        plain = ascd.solve(ascd.Problem(A, target, loss, ascd.L1L2(strength, 0.0)), tol=1e-12, intercept=intercept)
         found = ascd.solve(ascd.Problem(A, target, loss, ascd.GroupL2(strength, 1)), tol=1e-12, intercept=intercept)
         assert found.objective == pytest.approx(plain.objective, rel=1e-11)
         np.testing.assert_allclose(found.x, plain.x, atol=1e-5)
