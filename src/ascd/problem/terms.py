@@ -175,8 +175,8 @@ def list_undecided(parts: Any, x: Array, g: Array, radius: Array, listed: Array)
     return count
 
 
-@kernel
-def measure(
+@helper
+def measured(
     parts: Any, x: Array, g: Array, radius: Array, norm: Array, listed: Array, score: Array
 ) -> tuple[float, float, float, float]:
     """Return the fields of a ``Measured`` for the listed blocks; fill in their scores, the violations over ‖A_b‖."""
@@ -197,6 +197,9 @@ def measure(
                 length = length_of(x[first : first + parts.size_at(b)])
                 infeasible += violation * (length + violation / max(norm[b] * norm[b], 1e-300))
     return scale, steepest, cost, infeasible
+
+
+measure = kernel(measured)
 
 
 @kernel

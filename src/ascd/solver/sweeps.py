@@ -54,13 +54,16 @@ def sweep_gram(
     return worst, done
 
 
-@kernel
-def column_curvatures(matrix: Any, positions: Array, weight: Any, means: Array, total: float, out: Array) -> None:
+@helper
+def curvatures_of_columns(matrix: Any, positions: Array, weight: Any, means: Array, total: float, out: Array) -> None:
     """⟨a_j, H a_j⟩, less the share of the intercept."""
     for i in range(positions.size):
         square = weighted_square(matrix, positions[i], weight)
         varying = square - total * means[i] * means[i]
         out[i] = varying if varying > CONSTANT * square else square  # see GramMatrix
+
+
+column_curvatures = kernel(curvatures_of_columns)
 
 
 @kernel

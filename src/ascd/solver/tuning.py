@@ -165,15 +165,14 @@ SMALL_ENTRIES = 200_000
 SMALL_WIDTH = 1_000
 #: Rounds, then the loop takes over: it has more to offer where this one is slow.
 SMALL_ROUNDS = 30
-#: Sweeps, then Newton steps while they are cut, and cycles of both on one model.
-SMALL_SWEEPS, SMALL_NEWTON_STEPS, SMALL_CYCLES = 4, 3, 6
+#: Sweeps, then as many Newton steps while they are cut, and cycles of both on one model, at most.
+SMALL_SWEEPS, SMALL_CYCLES = 4, 6
 #: Free coordinates k up to which Newton steps are taken, and k²·d: their matrix costs k²·d/2 operations, its factors
 #: k³/6.  Beyond, the library's linear algebra is faster, and the loop takes over.
 SMALL_FREE, SMALL_PRODUCTS = 120, 3e6
 #: The violation left on a model, as a share of the first: of one that is the objective itself, and of another.
 SMALL_EXACT, SMALL_ROUGH = 1e-4, 0.03
-#: Columns of a problem with blocks whose Gram matrix is made at once; multiplications that its sweeps may cost, and
-#: their number; the violation left, as a share of the first.
-SMALL_COLUMNS, SMALL_SWEEP_PRODUCTS, SMALL_BLOCK_SWEEPS, SMALL_FINE = 300, 3e7, 500, 1e-10
-#: A step that is halved further leads nowhere; with more steps than the second number cut, the loop does it all.
-SHORTEST_STEP, SMALL_CUTS = 0.01, 3
+#: Columns of a problem with blocks whose Gram matrix is made at once; the violation left, as a share of the first.
+SMALL_COLUMNS, SMALL_FINE = 300, 1e-10
+#: A step that is halved further leads nowhere.
+SHORTEST_STEP = 0.01
