@@ -109,13 +109,17 @@ def _minimise_blocks(state: State) -> tuple[Found, Array]:
     problem, n, seen, terms = state.problem, state.n, state.seen, state.terms
     blocks, starts = np.arange(problem.groups.count), problem.groups.starts
     columns = as_block(problem.design.take(state.order), state.d)
+    gradient, x, cost = columns.T @ seen.raw_gradient, state.x.copy(), terms.cost(state.x)
+    violation = terms.violation_on(blocks, x, gradient)
+    rounding = ROUNDING_FLOOR * norm(seen.raw_gradient) * float(problem.block_norm.max())
+    if violation <= rounding:
+        state.reads += n
+        return Found(0, n, seen.value, cost, violation, 0.0), gradient
     weight, means = np.ascontiguousarray(seen.curvature.own[:, 0]), np.zeros(n)
     if state.intercept and weight.any():
         means = weight @ columns / weight.sum()
     scaled = np.sqrt(weight)[:, None] * (columns - means)
-    gram, gradient, x = scaled.T @ scaled, columns.T @ seen.raw_gradient, state.x.copy()
-    violation, cost = terms.violation_on(blocks, x, gradient), terms.cost(x)
-    rounding = ROUNDING_FLOOR * norm(seen.raw_gradient) * float(problem.block_norm.max())
+    gram = scaled.T @ scaled
     sweep_blocks(
         state.penalty, gram, gradient.ravel(), x.ravel(), starts, blocks, curvatures_in(gram, starts),
         np.empty(terms.longest), state.outputs, max(SMALL_FINE * violation, rounding), MOST_BLOCK_SWEEPS,
