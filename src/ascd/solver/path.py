@@ -332,7 +332,7 @@ class WarmStarts:
         state, bounds, support = self.state, self.solver.bounds, self.state.support
         room, size = int(0.9 * state.matrix.most_near), 8 * (4 * state.d + 2 * state.n)
         count = min(factors.size, self.at_once, int(tuning.WARM_MEMORY * state.matrix.nbytes / size))
-        if count * self.usual < 1.0 or not 0 < support.size <= 0.7 * room:
+        if count * self.usual < tuning.WORTH_A_PASS or not 0 < support.size <= 0.7 * room:
             return False
         penalties, start = [self.penalty.scaled(factor) for factor in factors[:count].tolist()], state.saved()
         columns = self._may_move(penalties[-1], room)

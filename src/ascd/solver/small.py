@@ -168,7 +168,7 @@ class Room(NamedTuple):
 
 def make_room(n: int, d: int) -> Room:
     most = int(min(n, SMALL_FREE, math.sqrt(SMALL_PRODUCTS / d) + 1.0))
-    return Room(
+    return Room(  # type: ignore[call-arg]
         *np.tile(np.arange(n), (2, 1)), np.full(n, -1), *np.zeros((2, most), dtype=np.int64),
         np.zeros(1, dtype=np.int64), *np.zeros((6, n)), *np.zeros((6, d)), np.empty((most, most + 1)),
         np.empty((most + 3, most)), np.empty(5),

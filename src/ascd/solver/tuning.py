@@ -40,8 +40,9 @@ SLOW = 0.85
 
 # ---- paths over data whose passes are expensive
 
-#: Penalties that share a pass, at most.  A path of 100 over a file takes 1.8 times as many passes without.
-MOST_WARM_STARTS = 16
+#: Penalties that share a pass, at most; what they would read otherwise, in passes, at least.  A path of 100 over a file
+#: takes 1.8 times as many passes without.
+MOST_WARM_STARTS, WORTH_A_PASS = 16, 1.0
 #: A warm start is good where at most this share of the columns is read to prove it; the share of the data's memory that
 #: warm starts may take.
 GOOD_START, WARM_MEMORY = 0.2, 0.2
