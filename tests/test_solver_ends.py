@@ -9,11 +9,11 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd.problem.certificate import certify
-from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
 from ascd.solver.line_search import Backtracking
 from ascd.solver.models import BlockGramModel, ColumnModel, GramModel
 from ascd.solver.state import State
+from ascd.solver.subproblem import Subproblem
 
 pytestmark = pytest.mark.usefixtures("long_way")
 
@@ -78,8 +78,7 @@ def test_ctrl_c_inside_a_round_never_leaves_a_worse_point(loss, model, monkeypat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(model, "minimise", interrupted)
-    monkeypatch.setattr(tuning, "MOST_TRIED", 60 if model is ColumnModel else 0)
-    monkeypatch.setattr(tuning, "FEW_ENTRIES", 1e9)
+    monkeypatch.setattr(Subproblem, "_sweeps_over_columns", lambda *_: 60 if model is ColumnModel else 0)
     solution = ascd.solve(case.problem(), tol=1e-13, intercept=True)
     assert solution.status is ascd.Status.INTERRUPTED
     assert solution.objective <= solution.zero_objective

@@ -20,6 +20,7 @@ from user_parts.my_parts import Asymmetric, SmoothAbsolute
 
 import ascd
 from ascd.solver import tuning
+from ascd.solver.subproblem import Subproblem
 
 D = 60
 
@@ -237,8 +238,8 @@ def test_every_loss_and_penalty_agrees_with_scipy(loss, penalty, intercept, weig
         monkeypatch.setattr("ascd.solver.small.SMALL_ENTRIES", 0)
     if number % 2:
         small_working_sets(monkeypatch)
-    monkeypatch.setattr(tuning, "MOST_TRIED", (60, 0, 3)[number % 3])  # columns, products, or one after the other
-    monkeypatch.setattr(tuning, "FEW_ENTRIES", 1e9)
+    sweeps = (60, 0, 3)[number % 3]  # columns, products, or one after the other
+    monkeypatch.setattr(Subproblem, "_sweeps_over_columns", lambda *_: sweeps)
     case = make_case(loss, penalty, intercept, weighted, seed=number)
     problem = case.problem(storage)
     solution = ascd.solve(problem, tol=1e-11, intercept=intercept)

@@ -92,7 +92,6 @@ RIGHT = {
     "scaled": "scaled(self, factor)",
     "check": "check(self, n)",
     "is_smooth": "is_smooth(self)",
-    "is_held": "is_held(self)",
     "with_free": "with_free(self, n)",
 }
 

@@ -185,10 +185,6 @@ class BoundedNet(Net):
             raise ValueError(f"{name} lower must be below +inf and upper above -inf: the box is empty otherwise")
         return found
 
-    def is_held(self) -> bool:
-        l1, l2, _ = self.l1_l2_linear(ALL)
-        return not np.any(l1) and bool(np.all(np.isfinite(self.upper) | (np.asarray(l2) > 0.0)))
-
 
 class Zero(Net, namedtuple("Zero", "linear", defaults=[0.0])):
     """No penalty: Ψ_j(x) = linear_j·x.

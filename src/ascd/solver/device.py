@@ -42,16 +42,15 @@ class DeviceIterate(NamedTuple):
 class DeviceModel(CoordinateModel):
     """Q on the columns of ``products``; ``state`` has the coefficients of the working set."""
 
+    #: Of 5 to 50 steps, 20 took least on an H200, for 3,000 and for 16,000 columns (``benchmarks/gpu.py``).
+    between = 20
+
     def __init__(self, penalty: Any, products: Any, gradient: Array, x: Array) -> None:
         super().__init__(penalty, products.columns, x)
         self.products, self.parts = products, ByCoordinate(penalty)
         self.scale = np.where(products.diagonal > 1e-300, products.diagonal, 1.0)
         self._go_to(DeviceIterate(x, gradient, 0.0, float(cost_of(self.parts, self.columns, x))))
         products.largest = products.largest or 1.0
-
-    def budget(self) -> int:
-        """Of 5 to 50 steps, 20 took least on an H200, for 3,000 and for 16,000 columns (``benchmarks/gpu.py``)."""
-        return 20
 
     def sweep(self, target: float, most: int) -> tuple[float, int]:
         """Take proximal steps with momentum."""
@@ -60,11 +59,6 @@ class DeviceModel(CoordinateModel):
             return violation, 0
         done = self._advance(most, target)
         return self.violation(), done
-
-    def take_newton_steps(self) -> None:
-        for _ in range(2):
-            if not self._newton_step()[1]:
-                break
 
     def minimise_refined(self, target: float, most_steps: int) -> bool:
         """Minimise and correct until the true violation is at most ``target``; False where G is too far from it."""

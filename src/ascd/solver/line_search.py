@@ -47,7 +47,8 @@ class Backtracking:
 
     def __init__(self, state: State) -> None:
         self.state, loss = state, state.loss
-        self.is_damped = not (loss.is_quadratic or loss.is_coupled)  # softmax is curved everywhere
+        # softmax is curved everywhere, and so are losses that know f'' from f'
+        self.is_damped = not (loss.is_quadratic or loss.is_coupled or hasattr(loss.loss, "curvature_from"))
         self.damping = tuning.DAMPING if self.is_damped else 0.0
         bound = loss.bound if math.isfinite(loss.bound) else 1.0
         self.typical = float(np.mean(state.problem.weight)) * bound

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.contracts import asked, users_classes
+from ascd._core.contracts import users_classes
 from ascd._core.timing import Stopwatch
 from ascd.problem.certificate import Products, certify
 from ascd.problem.groups import products
@@ -143,7 +143,6 @@ class Solver:
                 break
             if stopwatch.seconds > limits.max_time:
                 return Status.TIME_LIMIT
-            chooser.slow_down(progress.is_slow(self.report))
             progress.note(self.report)
             is_stuck = progress.idle > tuning.MOST_IDLE
             if (is_stuck or rounds == 1) and self._begins_anew():
@@ -212,12 +211,10 @@ class Solver:
 
     def _begin(self, penalty: Any) -> Chooser:
         self.check.failures = 0
-        # sweeps alone take long to separate many bounds
-        self.subproblem.needs_gram = self.subproblem.needs_gram or asked(penalty, "is_held", False)
         if self.bounds.reads == 0 and self.state.is_fresh:
             self.bounds.read_all(self.state.raw_gradient)
         is_fast, takes_all = self.subproblem.remote is not None, self.smooth.takes_all()
-        return Chooser(self.state, self.check, self.subproblem.largest_gram, is_fast, takes_all)
+        return Chooser(self.state, self.check, is_fast, takes_all)
 
     def _is_ended(self, watch: Callable[[Solver], Any]) -> bool:
         """Return whether the watch ends the run before a round trip."""
@@ -265,9 +262,6 @@ class Improvement:
     def __init__(self) -> None:
         self.objective = self.gap = self.violation = math.inf
         self.idle = 0
-
-    def is_slow(self, now: Report) -> bool:
-        return now.gap > tuning.SLOW * self.gap
 
     def note(self, now: Report) -> None:
         """Note whether the objective has decreased by more than rounding, or the gap or the violation clearly."""

@@ -28,7 +28,7 @@ from ascd.matrix.base import Matrix, Part, as_block
 from ascd.problem.softmax import solve_singular
 from ascd.solver import tuning
 from ascd.solver.newton import (
-    cut_steps,
+    cut_step,
     find_free,
     gram_newton,
     newton_direction,
@@ -50,17 +50,17 @@ class Model:
     """Sweeps and Newton steps in turns; ``sweeps`` counts all sweeps so far.
 
     ``patience`` is the number of times that both may fail to lower the violation: then rounding errors are left.  A
-    kind of model has ``budget()``, the sweeps between Newton steps; ``sweep(target, most)``, which returns the last
-    violation met and the number of sweeps; and ``take_newton_steps()``.
+    kind of model has ``sweep(target, most)``, which returns the last violation met and the number of sweeps, and
+    ``take_newton_steps()``; there are so many sweeps ``between`` those.
     """
 
-    patience, sweeps = 20, 0
+    patience, sweeps, between = 20, 0, tuning.SWEEPS_BETWEEN
 
     def minimise(self: Any, target: float, most_sweeps: int) -> float:
         """Move x until nothing violates optimality by more than ``target``; return the violation left."""
         sweeps, stale, lowest = 0, 0, math.inf
         while True:
-            violation, done = self.sweep(target, min(self.budget(), most_sweeps - sweeps))
+            violation, done = self.sweep(target, min(self.between, most_sweeps - sweeps))
             sweeps += done
             self.sweeps += done
             stale = 0 if violation < lowest else stale + 1
@@ -155,70 +155,50 @@ class CoordinateModel(Model):
     """
 
     def __init__(self, penalty: Any, columns: Array, x: Array) -> None:
-        self.penalty, self.columns, self.x = penalty, columns, x
+        self.penalty, self.columns, self.x, self.turns = penalty, columns, x, 0
         self.has_pieces = hasattr(penalty, "piece")
         self.free, self.work = np.empty(columns.size, dtype=np.int64), np.empty((4, columns.size))
 
-    def _newton_step(self: Any) -> tuple[int, bool]:
-        """Go to the minimum over the free coordinates, or as far as all stay on their pieces.
+    def take_newton_steps(self) -> None:
+        """Take steps while they are cut: in a hard model, after many sweeps, several."""
+        self.turns += 1
+        for _ in range(1 + self.turns // 2):
+            if not self._newton_step():
+                break
 
-        Returns the number of free coordinates, and whether the step was cut.
-        """
+    def _newton_step(self: Any) -> bool:
+        """Go to the minimum over the free coordinates, or as far as all stay on their pieces; return if it was cut."""
         gradient = self.gradient_now()
         count = int(find_free(self.penalty, self.columns, gradient, self.x, self.free, self.work))
         free = self.free[:count]
         derivative, curvature, low, high = self.work[:, :count]
         direction = self.direction(free, curvature, -derivative) if count else None
         if direction is None:
-            return count, False
-        here, best, gain, image = self.x[free], None, 0.0, None
-        trials = cut_steps(here, direction, low, high)
-        for change in trials:
-            found, curved = self.image_of(free, change)
-            value = float(change @ (derivative + 0.5 * (curved + curvature * change)))
-            if value < gain:
-                best, gain, image = change, value, found
-        if best is None:
-            return count, False
-        self.move(free, np.clip(here + best, low, high), image)  # rounding must not leave the piece
-        return count, len(trials) > 1
+            return False
+        here = self.x[free]
+        change, is_cut = cut_step(here, direction, low, high)
+        image, curved = self.image_of(free, change)
+        if not float(change @ (derivative + 0.5 * (curved + curvature * change))) < 0.0:
+            return False
+        self.move(free, np.clip(here + change, low, high), image)  # rounding must not leave the piece
+        return is_cut
 
 
 class GramModel(CoordinateModel):
     """Q on the columns of a Gram matrix, which is the leading part of ``gram``.
 
-    ``gradient`` of shape (m,) moves with x; ``newtons`` counts Newton steps.
+    ``gradient`` of shape (m,) moves with x.
     """
 
     def __init__(self, penalty: Any, columns: Array, gram: Array, gradient: Array, x: Array) -> None:
         super().__init__(penalty, columns, x)
         self.gram, self.gradient = gram, gradient
-        self.between, self.cycles, self.newtons = tuning.FEWEST_SWEEPS, 0, 0
-
-    def budget(self) -> int:
-        return self.between
 
     def sweep(self, target: float, most: int) -> tuple[float, int]:
         found: tuple[float, int] = sweep_gram(
             self.penalty, self.columns, self.gram, self.gradient, self.x, target, most
         )
         return found
-
-    def take_newton_steps(self) -> None:
-        """Take Newton steps while they are cut and cheaper than sweeps."""
-        size, allowed = 0, 1 + self.cycles // 2
-        # a step that is cut takes a coordinate out of the free set, unless the step is too small to move it
-        for steps in range(1, self.columns.size + 2):
-            size, is_cut = self._newton_step()
-            self.newtons += 1
-            if not is_cut or (steps >= allowed and self._newton_cost(size) > 1.0):
-                break
-        self.cycles += 1
-        self.between = max(tuning.FEWEST_SWEEPS, min(tuning.MOST_SWEEPS_BETWEEN, int(self._newton_cost(size))))
-
-    def _newton_cost(self, size: int) -> float:
-        """Return the cost of a Newton step on so many free coordinates, in sweeps over them."""
-        return (size**2 / tuning.BLOCKED_GAIN + tuning.OVERHEAD / max(size, 1)) / self.columns.size
 
     def gradient_now(self) -> Array:
         return self.gradient
@@ -255,12 +235,11 @@ class ColumnModel:
 
     def minimise(self, target: float, most_sweeps: int) -> float:
         """Sweep until nothing violates optimality by more than ``target``; return the violation left."""
-        order, turn = np.empty((2, self.columns.size), dtype=np.int64)
-        seed, violation, sweeps = np.zeros(1, dtype=np.int64), math.inf, 0
+        order, violation, sweeps = np.empty(self.columns.size, dtype=np.int64), math.inf, 0
         while violation > target and sweeps < most_sweeps:
             violation, done, reads = sweep_columns(
                 self.penalty, self.matrix, self.positions, self.columns, self.lipschitz, self.weight, self.means,
-                self.total, self.raw_gradient, self.x, order, turn, seed, target, min(100, most_sweeps - sweeps),
+                self.total, self.raw_gradient, self.x, order, target, min(100, most_sweeps - sweeps),
             )  # fmt: skip
             sweeps += done
             self.reads += reads
@@ -273,13 +252,10 @@ class ColumnModel:
 class BlockGramModel(Model):
     """Q for penalties by block on a Gram matrix that all outputs share; x and ``gradient`` of shape (m, T) move.
 
-    Where outputs are coupled, coefficients have shape (size, 1), and ``column`` is the column of each: Q's smooth part
-    does not change where all ``classes`` of a column move by one number.
+    Where outputs are coupled, coefficients have shape (size, 1).
     """
 
-    #: Of every coefficient, and how many outputs there are, where outputs are coupled.
-    column: Array | None = None
-    classes = 1
+    between = tuning.BLOCK_SWEEPS_BETWEEN
 
     def __init__(
         self, penalty: Any, layout: BlockLayout, gram: Array, lipschitz: Array, gradient: Array, x: Array
@@ -291,16 +267,6 @@ class BlockGramModel(Model):
         self.has_pieces = hasattr(penalty, "block_piece")
         self.room = np.empty(layout.longest)
 
-    def budget(self) -> int:
-        """Return as many sweeps as cost what a Newton step costs."""
-        if not self.has_pieces:
-            return tuning.MOST_BETWEEN_STEPS
-        moved, outputs = int(np.count_nonzero(self.x.any(axis=1))), self.x.shape[1]
-        # a factor, an inverse for several outputs, and a million products of a sweep beside them
-        cube = 0.4 if outputs == 1 else 2.0
-        cost = cube * moved**3 / tuning.BLOCKED_GAIN + 2.0 * moved**2 * outputs + 1e6
-        return int(min(max(cost / max(moved * self.x.size, 1), tuning.FEWEST_SWEEPS), tuning.MOST_BETWEEN_STEPS))
-
     def sweep(self, target: float, most: int) -> tuple[float, int]:
         found: tuple[float, int] = sweep_blocks(
             self.penalty, self.gram, self.gradient.ravel(), self.x.ravel(), self.layout.starts, self.layout.blocks,
@@ -309,23 +275,12 @@ class BlockGramModel(Model):
         return found
 
     def take_newton_steps(self) -> None:
-        """Take Newton's step; where it is cut, also without what moves all classes of a column by one number.
-
-        The penalty alone bounds that part, so it may be so long that nothing is left of the rest.
-        """
+        """Go along Newton's step, by the length of those tried that lowers Q most."""
         found = pieces_of(self.penalty, self.layout, self.x)
         right = np.where(found.is_free, -(self.gradient + found.derivative), 0.0)
         change = gram_newton(self.gram, found, right) if found.is_free.any() else None
         if change is None:
             return
-        taken = self._go_along(change, right)
-        if self.column is not None and np.vdot(taken, change) < 0.5 * np.vdot(change, change):
-            size = np.bincount(self.column, change[:, 0] != 0.0)
-            mean = np.bincount(self.column, change[:, 0]) / self.classes
-            self._go_along(change - np.where(size == self.classes, mean, 0.0)[self.column, None], right)
-
-    def _go_along(self, change: Array, right: Array) -> Array:
-        """Take the length of those tried that lowers Q most; return the change of x."""
         rows = np.flatnonzero(change.any(axis=1))
         is_whole = rows.size == change.shape[0]
         gram, gradient = self.gram if is_whole else self.gram[np.ix_(rows, rows)], self.gradient[rows]
@@ -337,11 +292,9 @@ class BlockGramModel(Model):
         taken, predicted = None, 0.5 * float(np.vdot(right, change))
         if rows.size:
             taken = try_lengths(self.penalty, self.layout, self.x, change, value, predicted)
-        if taken is None:
-            return np.zeros(change.shape)
-        self.gradient += self.gram[rows].T @ taken[rows]
-        self.x += taken
-        return taken
+        if taken is not None:
+            self.gradient += self.gram[rows].T @ taken[rows]
+            self.x += taken
 
 
 class BlockColumnModel(Model):
@@ -351,7 +304,7 @@ class BlockColumnModel(Model):
     steps are for one output and columns that outnumber the samples.
     """
 
-    patience = 3
+    patience, between = 3, tuning.BLOCK_SWEEPS_BETWEEN
 
     def __init__(
         self, penalty: Any, part: Part, layout: BlockLayout, lipschitz: Array, own: Array, gradient: Array, x: Array,
@@ -364,14 +317,6 @@ class BlockColumnModel(Model):
         is_wide = outputs == 1 and d < x.size <= tuning.LARGEST_DENSE
         self.has_pieces = is_wide and hasattr(penalty, "block_piece")
         self.block = as_block(part, d) if self.has_pieces else None
-
-    def budget(self) -> int:
-        """Return as many sweeps as cost what a Newton step costs."""
-        if not self.has_pieces:
-            return tuning.MOST_BETWEEN_STEPS
-        d, moved = self.raw_gradient.size, max(int(np.count_nonzero(self.x)), 1)
-        sweeps = (2.0 * d * d * moved / tuning.BLOCKED_GAIN + 1e6) / (4.0 * d * moved)
-        return int(min(max(sweeps, tuning.FEWEST_SWEEPS), tuning.MOST_SWEEPS_BETWEEN))
 
     def sweep(self, target: float, most: int) -> tuple[float, int]:
         violation, done, matrix = math.inf, 0, self.part

@@ -3,9 +3,8 @@
 Around a point where it is smooth the penalty is replaced by its second-order expansion.
 
 **Single coordinates.**  Ψ_j is quadratic on a piece, an interval between kinks.  The model is smooth in the coordinates
-inside a piece, and Cholesky's method goes straight to their minimum.  A step that would leave a piece is cut: each
-coordinate at its own end, or all where the first one meets its end, whichever is lower (the second always is a
-decrease).
+inside a piece, and Cholesky's method goes straight to their minimum.  A step that would leave a piece is cut where the
+first coordinate meets its end.
 
 **Blocks.**  Away from its kinks Ψ_b has the Hessian κ_b(I − x̂_b x̂_bᵀ) + m_b·I.  Where outputs share the curvatures H
 Newton's system for all of them is
@@ -65,18 +64,12 @@ def gather_free(gram: Array, free: Array, curvature: Array, shift: float, out: A
         out[b, b] = diagonal * (1.0 + shift) if diagonal > 0.0 else 1.0
 
 
-def cut_steps(here: Array, direction: Array, low: Array, high: Array) -> list[Array]:
-    """Return the step that stays on the pieces: the direction itself, or two ways to cut it off.
-
-    The first stops each coordinate at its own end, the second all of them where the first one meets its end.
-    """
-    there = here + direction
-    whole = np.clip(there, low, high) - here
-    is_outside = (there < low) | (there > high)
-    if not is_outside.any():
-        return [whole]
-    t = float(np.min(whole[is_outside] / direction[is_outside], initial=1.0))
-    return [whole, np.clip(here + t * direction, low, high) - here]
+def cut_step(here: Array, direction: Array, low: Array, high: Array) -> tuple[Array, bool]:
+    """Return the direction, or its part up to where the first coordinate meets the end of its piece; and if it is."""
+    with np.errstate(all="ignore"):
+        room = np.where(direction > 0.0, high - here, here - low) / np.abs(direction)
+    t = float(np.min(room, initial=1.0, where=direction != 0.0))
+    return np.clip(here + t * direction, low, high) - here, t < 1.0
 
 
 def newton_direction(gram: Array, free: Array, curvature: Array, right: Array) -> Array | None:

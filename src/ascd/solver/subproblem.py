@@ -74,7 +74,8 @@ class Subproblem:
             return [working]
         sizes = self._movable(working, self.state.x[working.rows], self._block_gradient(working))[1]
         number = np.cumsum(sizes) // self.largest_gram
-        return [working.part(blocks) for blocks in np.split(working.blocks, np.flatnonzero(np.diff(number)) + 1)]
+        parts = np.split(working.blocks, np.flatnonzero(np.diff(number)) + 1)
+        return [WorkingSet(working.problem, blocks, working.target) for blocks in parts]
 
     def _improve(self, working: WorkingSet, violation: float) -> None:
         for _ in range(8):
@@ -121,7 +122,7 @@ class Subproblem:
             return self._minimise_blocks(working, curvature, target)
         weight = curvature.most
         is_for_device = self.remote is not None and tuning.LARGEST_HOST_MODEL < working.blocks.size <= self.largest_gram
-        if is_for_device and not working.is_too_large:
+        if is_for_device:
             return self._minimise_remotely(working, weight, target)
         gradient, sweeps, x = self.state.raw_gradient, self._sweeps_over_columns(working), None
         if sweeps:
@@ -129,7 +130,7 @@ class Subproblem:
             violation = model.minimise(target, sweeps)
             self.state.reads += model.reads
             x, gradient = model.x, model.raw_gradient
-            if sweeps == working.most_sweeps or violation <= target:
+            if sweeps == tuning.MOST_SWEEPS or violation <= target:
                 return ModelStep.on(
                     working, x[:, None], self._shift(working.columns, x - self.state.x[working.rows, 0])
                 )
@@ -154,7 +155,7 @@ class Subproblem:
             values[self.gram.position[working.columns]] = x
         self.partial = ModelStep(columns, columns, values[:, None], np.zeros(1))
         model = GramModel(state.penalty, columns, self.gram.store, self._gradient(columns, gradient), values)
-        model.minimise(target, working.most_sweeps)
+        model.minimise(target, tuning.MOST_SWEEPS)
         return ModelStep(columns, columns, values[:, None], self._shift(columns, values - state.x[columns, 0]))
 
     def _shift(self, columns: Array, change: Array) -> Array:
@@ -164,16 +165,13 @@ class Subproblem:
     def _sweeps_over_columns(self, working: WorkingSet) -> int:
         """Return as many sweeps as cost no more than the products of the columns would."""
         columns = working.columns
-        if working.is_too_large or columns.size > self.largest_gram:
+        if columns.size > self.largest_gram:
             self.gram.keep(columns[:0])
-            return working.most_sweeps
-        if self.needs_gram:
+            return tuning.MOST_SWEEPS
+        if self.is_quadratic or self.needs_gram:  # products of a quadratic loss serve the whole run
             return 0
-        stored = self.matrix.entries(columns)
-        if self.is_quadratic and stored > tuning.FEW_ENTRIES * columns.size * columns.size:
-            return 0
-        affordable = int(self.matrix.products_cost(columns.size, stored) / self.matrix.sweep_cost(columns))
-        return min(affordable, tuning.MOST_TRIED, working.most_sweeps - 1)
+        products = self.matrix.products_cost(columns.size, self.matrix.entries(columns))
+        return min(int(products / self.matrix.sweep_cost(columns)), tuning.MOST_SWEEPS - 1)
 
     def _gradient(self, columns: Array, gradient: Array) -> Array:
         """Return the products of the columns with the model's raw gradient; at the state's, what is known of them."""
@@ -221,13 +219,13 @@ class Subproblem:
         columns = remote.columns
         gradient, x = self._gradient(columns, state.raw_gradient), state.x[columns, 0]
         model = DeviceModel(state.penalty, remote, gradient, x)
-        if not remote.is_exact and not model.minimise_refined(target, working.most_sweeps):
+        if not remote.is_exact and not model.minimise_refined(target, tuning.MOST_SWEEPS):
             remote.widen()
             self._weigh_means(columns, weight)
             remote.admit(columns, weight, self.means)
             model = DeviceModel(state.penalty, remote, model.state.gradient, model.x)
         if remote.is_exact:
-            model.minimise(target, working.most_sweeps)
+            model.minimise(target, tuning.MOST_SWEEPS)
         return ModelStep(columns, columns, model.x[:, None], self._shift(columns, model.x - x))
 
     # ---- blocks
@@ -279,7 +277,6 @@ class Subproblem:
             gram, constants = without_constants(gram, state.outputs)
         values = x.reshape(-1, 1)[entries]
         model = self._block_model(layout, gram, gradient.reshape(-1, 1)[entries], values)
-        model.column, model.classes = entries // state.outputs, state.outputs
         model.minimise(target, model.most_sweeps)
         change = values[:, 0] - x.ravel()[entries]
         x.ravel()[entries] = values[:, 0]

@@ -69,44 +69,39 @@ column_curvatures = kernel(curvatures_of_columns)
 @kernel
 def sweep_columns(
     penalty: Any, matrix: Any, positions: Array, columns: Array, lipschitz: Array, weight: Any, means: Array,
-    total: float, gradient: Array, x: Array, order: Array, turn: Array, seed: Array, target: float, most: int,
+    total: float, gradient: Array, x: Array, order: Array, target: float, most: int,
 ) -> tuple[float, int, int]:  # fmt: skip
     """Sweeps until the largest violation met in one is at most ``target``; that violation, their number, the reads.
 
     Coordinates that are further inside their rest than any violation of the sweep before are left out of the next ones.
-    The others come in runs of neighbours, whose memory lies together, and the runs in another order in every sweep.
     """
-    worst, done, reads, offset = math.inf, 0, 0, 0.0
-    seed[0], active = most, columns.size
+    worst, done, reads, offset, active = math.inf, 0, 0, 0.0, columns.size
     for i in range(active):
         order[i] = i
     while done < most:
-        before, worst = worst, 0.0
-        runs = shuffle_runs(turn, active, seed)
-        for b in range(runs):
-            first = RUN * wide(turn[b])
-            last = min(first + RUN, active)
-            shuffle(order, first, last, seed)
-            for a in range(first, last):
-                i = wide(order[a])
-                j, position = wide(columns[i]), wide(positions[i])
-                g = dot(matrix, position, gradient) + offset * total * means[i]
-                low, high = penalty.subgradient(x[i], j)
-                violation = violation_of(low, high, g)
-                if violation < -before:  # deep at rest: inactive for the rest of these sweeps
-                    order[a] = -1
-                elif violation > VISITED * target:
-                    worst = max(worst, violation)
-                    bound = lipschitz[i] if lipschitz[i] > 1e-300 else 1.0
-                    new = penalty.prox(x[i] - g / bound, 1.0 / bound, j)
-                    change = new - x[i]
-                    if change != 0.0:
-                        x[i] = new
-                        move_gradient(matrix, position, change, weight, gradient)
-                        offset -= change * means[i]
+        before, worst, kept = worst, 0.0, 0
+        for a in range(active):
+            i = wide(order[a])
+            j, position = wide(columns[i]), wide(positions[i])
+            g = dot(matrix, position, gradient) + offset * total * means[i]
+            low, high = penalty.subgradient(x[i], j)
+            violation = violation_of(low, high, g)
+            if violation < -before:  # deep at rest
+                continue
+            order[kept] = i
+            kept += 1
+            if violation > VISITED * target:
+                worst = max(worst, violation)
+                bound = lipschitz[i] if lipschitz[i] > 1e-300 else 1.0
+                new = penalty.prox(x[i] - g / bound, 1.0 / bound, j)
+                change = new - x[i]
+                if change != 0.0:
+                    x[i] = new
+                    move_gradient(matrix, position, change, weight, gradient)
+                    offset -= change * means[i]
         done += 1
         reads += active
-        active = close_gaps(order, active)
+        active = kept
         if worst <= target:
             break
     for k in range(gradient.size):

@@ -34,10 +34,6 @@ SHARE, LAST_SHARE = 0.03, 1e-5
 #: A violation of this share of tolerance/‖x‖₁ is enough: the gap is at most about their product.
 ENOUGH = 0.3
 
-#: Where the support is dense, rounds are longer after one that left this share of the gap, in the end long enough for
-#: Newton steps.
-SLOW = 0.85
-
 # ---- paths over data whose passes are expensive
 
 #: Penalties that share a pass, at most; what they would read otherwise, in passes, at least.  A path of 100 over a file
@@ -65,18 +61,13 @@ OBJECTIVE_ROUNDING = 1e-15
 
 # ---- subproblems
 
-#: Sweeps over columns that are tried at most before products are computed: very small models have hard ones among them.
-MOST_TRIED = 60
-#: Products with a quadratic loss are kept for the whole run, and sweeps over them may be cheaper than over columns:
-#: these are tried first where they have fewer entries than so many times the products.
-FEW_ENTRIES = 2.0
 #: A Gram matrix may take this share of the input's memory, and always this many bytes; blocks have no other model.
 GRAM_SHARE, GRAM_FLOOR, BLOCK_GRAM_FLOOR = 0.08, 8_000_000, 50_000_000
 
 # ---- models on Gram matrices
 
-#: Sweeps between Newton steps, at least and at most.
-FEWEST_SWEEPS, MOST_SWEEPS_BETWEEN = 4, 40
+#: Sweeps between Newton steps, for single coordinates and for blocks.
+SWEEPS_BETWEEN, BLOCK_SWEEPS_BETWEEN = 10, 25
 #: The work of a Cholesky factor is done this much faster than that of a sweep, and what a Newton step costs beside its
 #: factor, in products of a sweep.
 BLOCKED_GAIN, OVERHEAD = 24.0, 200_000.0
@@ -131,9 +122,8 @@ SHRINKS = 0.5
 
 #: Columns without a penalty that are gathered at a time, to see what they could gain.
 COLUMNS_TAKEN = 64
-#: Sweeps over a model, all in all, and before a Newton step.  With 100 of these, not 40, fits of 100 × 50 numbers to
-#: 1e-10 need none: 2.3 to 2.6 ms instead of 3.0 to 3.2 (groups of 5).
-MOST_BLOCK_SWEEPS, MOST_BETWEEN_STEPS = 400, 100
+#: Sweeps over a model, at most.
+MOST_BLOCK_SWEEPS = 400
 #: The gradient of a block is known to this share of the lengths of its columns and of the raw gradient: models of
 #: blocks stop there.  Without it a stalled softmax sweeps 2,200 times a step over rounding errors.
 ROUNDING_FLOOR = 2.0**-51

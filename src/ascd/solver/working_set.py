@@ -1,9 +1,7 @@
 """Working sets: the blocks that are free to move and the worst violations (Johnson, Guestrin 2015; Massias 2018).
 
 A set has room for twice as many blocks as are nonzero, so that few rounds are needed, and for more where nearly all of
-the last set have moved; only blocks that are free or may violate optimality enter.  Where bounds or a square alone act
-on every coordinate (ridge, SVM duals) nearly all move: then every candidate is swept over in random order, a few passes
-a round.
+the last set have moved; only blocks that are free or may violate optimality enter.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.contracts import asked
 from ascd.solver import tuning
 from ascd.solver.check import OptimalityCheck
 from ascd.solver.state import State
@@ -36,21 +33,13 @@ class BlockLayout(NamedTuple):
 class WorkingSet:
     """Some blocks, which are the ``rows`` of x and these ``columns`` of the matrix.
 
-    ``target`` is the violation that the set may keep, ``most_sweeps`` the sweeps it may take; ``is_too_large`` rules
-    a Gram matrix out.
+    ``target`` is the violation that the set may keep.
     """
 
-    def __init__(self, problem: Any, blocks: Array, is_too_large: bool = False) -> None:
-        self.problem, self.blocks, self.is_too_large = problem, blocks, is_too_large
+    def __init__(self, problem: Any, blocks: Array, target: float = 0.0) -> None:
+        self.problem, self.blocks, self.target = problem, blocks, target
         self.groups, self.outputs = problem.groups, problem.n_outputs
         self.is_by_coordinate = problem.is_by_coordinate
-        self.target, self.most_sweeps = 0.0, tuning.MOST_SWEEPS
-
-    def part(self, blocks: Array) -> WorkingSet:
-        """Return some of the blocks, with the same target."""
-        part = WorkingSet(self.problem, blocks)
-        part.target, part.most_sweeps = self.target, self.most_sweeps
-        return part
 
     @cached_property
     def rows(self) -> Array:
@@ -73,12 +62,9 @@ class Chooser:
     Sets grow fast where Gram matrices cost little beside a round; one that ``takes_all`` holds every block.
     """
 
-    def __init__(
-        self, state: State, check: OptimalityCheck, largest_gram: int, grows_fast: bool, takes_all: bool
-    ) -> None:
+    def __init__(self, state: State, check: OptimalityCheck, grows_fast: bool, takes_all: bool) -> None:
         self.state, self.check, self.grows_fast = state, check, grows_fast
-        self.count, self.passes = check.bounds.count, 3.0
-        self.is_dense = asked(state.penalty, "is_held", False) and state.n > max(500, min(state.d, largest_gram))
+        self.count = check.bounds.count
         # fewer columns than this are one set
         self.always = state.n if takes_all else max(tuning.LARGEST_SET, state.matrix.at_once)
         self.size = min(max(self.count // 10, tuning.SMALLEST_SET), self.always)
@@ -88,23 +74,10 @@ class Chooser:
 
     def choose(self, tolerance: float, is_idle: bool) -> WorkingSet:
         """Return the next working set with what is asked of it."""
-        if self.is_dense:
-            return self._all_candidates(tolerance, is_idle)
         working = WorkingSet(self.state.problem, self._blocks())
         share = self._share(working)
         # a share of the steepest entry is nothing to a column whose entries are all small
         working.target = 0.0 if is_idle else self._violation_allowed(tolerance, share)
-        return working
-
-    def slow_down(self, is_slow: bool) -> None:
-        """Make the rounds of dense problems longer where the last one lowered the gap little."""
-        self.passes *= 1.5 if is_slow else 1.0
-
-    def _all_candidates(self, tolerance: float, is_idle: bool) -> WorkingSet:
-        listed = self.check.candidates
-        working = WorkingSet(self.state.problem, listed[self.check.score[listed] > 0.0].copy(), is_too_large=True)
-        working.target = 0.0 if is_idle else self._violation_allowed(tolerance, 0.1)
-        working.most_sweeps = max(3, int(self.passes * self.count / max(working.blocks.size, 1)))
         return working
 
     def _blocks(self) -> Array:
