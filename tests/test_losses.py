@@ -84,22 +84,6 @@ def test_fenchel_young_is_an_equality_at_the_derivative(name, y, z):
 
 
 @all_losses
-def test_the_tangent_curvature_is_that_of_the_parabola_that_touches_the_tangent(name, y):
-    ends = np.array([(z, z + step) for z in POINTS for step in (-9.0, -0.5, 0.3, 4.0)]).T
-    value, derivative, _ = FORMULAS[name]
-    problem = ascd.Problem(
-        np.ones((ends.shape[1], 1)), np.full(ends.shape[1], y), name, sample_weight=np.full(len(ends.T), 2.0)
-    )
-    (f, f_end), (v, v_end) = (2.0 * value(y, ends[i]) for i in (0, 1)), (2.0 * derivative(y, ends[i]) for i in (0, 1))
-    distance = f - f_end + v_end * (ends[1] - ends[0])
-    found = problem.loss.tangent_curvature(ends[0][:, None], v[:, None], v_end[:, None])[:, 0]
-    seen = distance > 1e-9 * (1.0 + abs(f) + abs(f_end))
-    assert seen.any()
-    np.testing.assert_allclose(found[seen], (v_end - v)[seen] ** 2 / (2.0 * distance[seen]), rtol=1e-5)
-    assert np.all(found <= 2.0 * problem.loss.loss.curvature_bound() * (1.0 + 1e-9))
-
-
-@all_losses
 def test_rounding_just_outside_the_domain_is_forgiven_and_more_is_not(name, y):
     loss = LOSSES[name]()
     if name == "poisson":

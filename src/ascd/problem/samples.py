@@ -86,12 +86,6 @@ class Outputs:
             Z[:, t] = column
         return shift
 
-    def tangent_curvature(self, Z: Array, gradient: Array, there: Array) -> Array:
-        """Return the curvatures of the parabolas at Z that touch the losses' tangents with the gradients ``there``."""
-        out = np.zeros(Z.shape)
-        tangent_curvatures(self.sample, self.loss, Z.ravel(), gradient.ravel(), there.ravel(), out.ravel())
-        return out
-
     def gap(self, Z: Array, dual: Array, reach: Array, scale: float) -> float:
         """Return Σ f_k(z_k) + f_k*(θ_k) − ⟨θ_k, z_k⟩, the largest for θ within ``reach`` of scale·dual."""
         return gap_of_samples(self.sample, self.loss, Z.ravel(), dual.ravel(), reach.ravel(), scale)
@@ -325,17 +319,6 @@ def sample_gap(
                 term = divergence(loss, target, z, u)
             total += weight * term
     return total
-
-
-@kernel
-def tangent_curvatures(sample: Any, loss: Any, predictor: Array, gradient: Array, there: Array, out: Array) -> None:
-    """Fill in (v' − v)²/(2D), with D = f(z) + f*(v') − z·v'; 0 where D is."""
-    for k in range(out.size):
-        weight = at(sample.weight, k)
-        if weight > 0.0:
-            away = weight * divergence(loss, sample.target[k], predictor[k], there[k] / weight)
-            change = there[k] - gradient[k]
-            out[k] = 0.5 * change * change / away if 0.0 < away < math.inf else 0.0
 
 
 @kernel

@@ -4,14 +4,6 @@ The model of a quadratic loss is F itself, and its whole step is taken.  For oth
 model predicted, because some samples have left the range in which their curvature H holds.  Then the step is shortened
 (Armijo's rule), and the curvatures of the next models are damped: a share of the loss's typical curvature is added,
 more after every step that was cut, less after every whole one (Levenberg, Marquardt).
-
-Before a step is shortened, the model is made again with larger curvatures: those of the parabolas that touch each
-sample's loss at the present point and its tangent at the end of the step,
-
-    w = (v' − v)² / (2D),        D = f(z) − f(z') + v'·(z' − z),        v = f'(z),  v' = f'(z').
-
-For a parabola w is f'', for any loss at most the bound of f''; a Huber loss far from its target has no curvature at
-either end, but w = 1 / distance.  Where a step led so far that such models lower F little, the next one is shortened.
 """
 
 from __future__ import annotations
@@ -52,9 +44,6 @@ class Backtracking:
         self.damping = tuning.DAMPING if self.is_damped else 0.0
         bound = loss.bound if math.isfinite(loss.bound) else 1.0
         self.typical = float(np.mean(state.problem.weight)) * bound
-        self.tangent: Array | None = None  # curvatures w of the last steps from here that were too long
-        self.tries, self.first_predicted = 0, 0.0  # models made again from here, and the first one's predicted decrease
-        self.usual_tries = self.most_tries = tuning.MOST_TRIES if math.isfinite(loss.bound) else 0
 
     def curvature(self) -> Curvature:
         """Return the curvature for the next model: the loss's own, damped."""
@@ -62,7 +51,6 @@ class Backtracking:
         if not self.is_damped or self.damping == 0.0:
             return found
         own = found.own + self.damping * self.typical
-        own = own if self.tangent is None else np.maximum(own, self.tangent)
         return Curvature(own, found.shared, own[:, 0] if own.shape[1] == 1 else own.max(axis=1))
 
     def take(self, step: ModelStep) -> float:
@@ -90,29 +78,14 @@ class Backtracking:
                 decrease = min(decrease, 0.5 * t * (slope + end_slope))
             decrease += terms.cost_on(step.blocks, x) - cost
             if self._is_enough(decrease, t, predicted, size):
-                # did larger curvatures pay?
-                is_poor = self.tangent is not None and decrease > tuning.TANGENTS_WORTH * self.first_predicted
-                self.most_tries = 0 if is_poor else self.usual_tries
                 self._accept(step, x, trial, t, moved, is_fresh)
                 self._adapt(t)
                 return t
-            if t == 1.0 and self.is_damped and self.tries < self.most_tries:
-                self._raise_curvatures(trial, predicted)
-                return 0.0
             # where a straight line from the predicted derivative to the one at the end has its zero
             rise = end_slope - slope
             t *= min(max(-predicted / rise, 0.1), 0.5) if rise > 0.0 else 0.5
         self._adapt(0.0)
         return 0.0
-
-    def _raise_curvatures(self, trial: Evaluation, predicted: float) -> None:
-        """Let the next model from here have the curvatures w of a step that was too long."""
-        seen = self.state.seen
-        if self.tangent is None:
-            self.tangent, self.first_predicted = np.zeros(seen.predictor.shape), predicted
-        self.tries += 1
-        found = self.state.loss.tangent_curvature(seen.predictor, seen.raw_gradient, trial.raw_gradient)
-        self.tangent = np.maximum(self.tangent, found)
 
     def _predictor_at(self, step: ModelStep, change: Array) -> tuple[Array, bool]:
         """Return Z at the step's end: from x itself where the working set has all that is not zero, and most moves."""
@@ -146,7 +119,6 @@ class Backtracking:
         """Damp more where the step was cut, less where it was taken whole."""
         if not self.is_damped:
             return
-        self.tangent, self.tries = None, 0
         if t < 1.0:
             self.damping = max(tuning.MORE_DAMPING * self.damping, tuning.LEAST_AFTER_FAILURE)
         else:

@@ -99,11 +99,8 @@ BOX_PRODUCT, BOX_CUBE, BOX_CALLS, INTERIOR_WAIT = 0.5, 0.1, 1e5, 0.1
 
 #: A step must keep this share of the decrease that the model predicts.
 ENOUGH_FALL = 1e-4
-#: Models with larger curvatures before a step is shortened; the share of the decrease which the model that was too far
-#: predicted that they must bring, to be made again at the next step.
-MOST_TRIES, TANGENTS_WORTH = 3, 0.03
 #: Damping in units of the typical curvature: at first; the factor after a step that failed and its least value then.
-DAMPING, MORE_DAMPING, LEAST_AFTER_FAILURE = 1e-6, 4.0, 1e-3
+DAMPING, MORE_DAMPING, LEAST_AFTER_FAILURE = 1e-6, 10.0, 0.1
 
 # ---- sweeps
 
