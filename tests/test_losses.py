@@ -84,6 +84,17 @@ def test_fenchel_young_is_an_equality_at_the_derivative(name, y, z):
 
 
 @all_losses
+def test_the_curvature_of_chords_is_twice_that_of_the_parabola_down_to_the_minimum(name, y):
+    value, derivative, _ = FORMULAS[name]
+    z = np.array(POINTS)
+    problem = ascd.Problem(np.ones((z.size, 1)), np.full(z.size, y), name, sample_weight=np.full(z.size, 2.0))
+    v, above = 2.0 * derivative(y, z), 2.0 * (value(y, z) - value(y, np.linspace(-40.0, 40.0, 80_001)).min())
+    found = problem.loss.chord_curvature(z[:, None], v[:, None])[:, 0]
+    seen = above > 1e-6
+    np.testing.assert_allclose(found[seen], v[seen] ** 2 / above[seen], rtol=1e-3)
+
+
+@all_losses
 def test_rounding_just_outside_the_domain_is_forgiven_and_more_is_not(name, y):
     loss = LOSSES[name]()
     if name == "poisson":

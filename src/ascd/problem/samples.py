@@ -86,6 +86,12 @@ class Outputs:
             Z[:, t] = column
         return shift
 
+    def chord_curvature(self, Z: Array, gradient: Array) -> Array:
+        """Return v²/(f(z) − min f): see ``ascd.solver.line_search``."""
+        out = np.zeros(Z.shape)
+        chord_curvatures(self.sample, self.loss, Z.ravel(), gradient.ravel(), out.ravel())
+        return out
+
     def gap(self, Z: Array, dual: Array, reach: Array, scale: float) -> float:
         """Return Σ f_k(z_k) + f_k*(θ_k) − ⟨θ_k, z_k⟩, the largest for θ within ``reach`` of scale·dual."""
         return gap_of_samples(self.sample, self.loss, Z.ravel(), dual.ravel(), reach.ravel(), scale)
@@ -319,6 +325,16 @@ def sample_gap(
                 term = divergence(loss, target, z, u)
             total += weight * term
     return total
+
+
+@kernel
+def chord_curvatures(sample: Any, loss: Any, predictor: Array, gradient: Array, out: Array) -> None:
+    """Fill in v²/D, with D = f(z) + f*(0) = f(z) − min f; 0 where D is."""
+    for k in range(out.size):
+        weight = at(sample.weight, k)
+        if weight > 0.0:
+            above = weight * divergence(loss, sample.target[k], predictor[k], 0.0)
+            out[k] = gradient[k] * gradient[k] / above if 0.0 < above < math.inf else 0.0
 
 
 @kernel

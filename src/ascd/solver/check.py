@@ -42,16 +42,13 @@ class Report(NamedTuple):
     first_order: float
 
 
-NOTHING = Report(math.inf, math.inf, math.inf, False, math.inf)
-
-
 class OptimalityCheck:
     """The check of a state with its bounds; ``candidates`` are not surely at rest, and have a ``score`` each."""
 
     def __init__(self, state: State, bounds: GradientBounds) -> None:
         self.state, self.bounds = state, bounds
         self.candidates: Array = np.empty(0, dtype=np.int64)
-        self.report, self.failures = NOTHING, 0
+        self.report, self.failures = Report(math.inf, math.inf, math.inf, False, math.inf), 0
 
     @property
     def score(self) -> Array:

@@ -2,8 +2,13 @@
 
 The model of a quadratic loss is F itself, and its whole step is taken.  For other losses F may decrease less than the
 model predicted, because some samples have left the range in which their curvature H holds.  Then the step is shortened
-(Armijo's rule), and the curvatures of the next models are damped: a share of the loss's typical curvature is added,
-more after every step that was cut, less after every whole one (Levenberg, Marquardt).
+(Armijo's rule), and the next models are damped (Levenberg, Marquardt): every sample's curvature grows by a multiple of
+
+    w = v² / (f(z) − min f),        v = f'(z),
+
+twice that of the parabola through z with this slope whose minimum is the loss's own.  The multiple grows after every
+step that was cut and falls after every whole one.  For a parabola w is f''; a Huber loss far from its target has no
+curvature, but w = 1 / distance.
 """
 
 from __future__ import annotations
@@ -35,22 +40,21 @@ class ModelStep(NamedTuple):
 
 
 class Backtracking:
-    """Steps of one state; ``damping`` is in units of the typical curvature."""
+    """Steps of one state; ``damping`` is the multiple of w."""
 
     def __init__(self, state: State) -> None:
         self.state, loss = state, state.loss
         # softmax is curved everywhere, and so are losses that know f'' from f'
         self.is_damped = not (loss.is_quadratic or loss.is_coupled or hasattr(loss.loss, "curvature_from"))
         self.damping = tuning.DAMPING if self.is_damped else 0.0
-        bound = loss.bound if math.isfinite(loss.bound) else 1.0
-        self.typical = float(np.mean(state.problem.weight)) * bound
 
     def curvature(self) -> Curvature:
         """Return the curvature for the next model: the loss's own, damped."""
-        found = self.state.seen.curvature
-        if not self.is_damped or self.damping == 0.0:
+        seen = self.state.seen
+        found = seen.curvature
+        if not self.is_damped:
             return found
-        own = found.own + self.damping * self.typical
+        own = found.own + self.damping * self.state.loss.chord_curvature(seen.predictor, seen.raw_gradient)
         return Curvature(own, found.shared, own[:, 0] if own.shape[1] == 1 else own.max(axis=1))
 
     def take(self, step: ModelStep) -> float:

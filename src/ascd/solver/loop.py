@@ -27,7 +27,7 @@ from ascd.problem.groups import products
 from ascd.results import Limits, Status, has_no_minimum
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
-from ascd.solver.check import NOTHING, OptimalityCheck, Report
+from ascd.solver.check import OptimalityCheck, Report
 from ascd.solver.rows import RowNewton
 from ascd.solver.small import is_small, minimise_small
 from ascd.solver.smooth import Smooth
@@ -144,11 +144,7 @@ class Solver:
             if stopwatch.seconds > limits.max_time:
                 return Status.TIME_LIMIT
             progress.note(self.report)
-            is_stuck = progress.idle > tuning.MOST_IDLE
-            if (is_stuck or rounds == 1) and self._begins_anew():
-                progress = Improvement()
-                continue
-            if is_stuck:
+            if progress.idle > tuning.MOST_IDLE:
                 return self._last_check(tolerance)
             if watch(self):
                 return Status.INTERRUPTED
@@ -233,20 +229,6 @@ class Solver:
             self.bounds.read_all(self.state.raw_gradient)
         # from here on the state is the point: an iterate of the rows would be an old one
         self.rows.iterate = self.rows.start = None
-
-    def _begins_anew(self) -> bool:
-        """Start again from zero where F is lower: far away losses may have gradients and no curvature."""
-        state = self.state
-        if state.terms.is_by_coordinate or not state.x.any():
-            return False
-        if not math.isfinite(state.terms.cost(np.zeros(state.x.shape))):
-            return False
-        if not self.report.objective > state.zero_value + state.terms.cost(np.zeros(state.x.shape)):
-            return False
-        state.go_to_zero()
-        self.bounds.update(state.raw_gradient)
-        self.check.report = NOTHING
-        return True
 
     def _last_check(self, tolerance: float) -> Status:
         """Return whether the point is proved, or at least stationary, where nothing moves any more."""

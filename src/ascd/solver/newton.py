@@ -105,12 +105,6 @@ class PenaltyPieces(NamedTuple):
         return PenaltyPieces(*(part[rows] for part in self))
 
     @property
-    def flat(self) -> PenaltyPieces:
-        """The same with one output."""
-        outputs = self.unit.shape[1]
-        return PenaltyPieces(*(np.repeat(part, outputs) if part.ndim == 1 else part.reshape(-1, 1) for part in self))
-
-    @property
     def starts(self) -> Array:
         """The first row of every block."""
         return np.flatnonzero(np.diff(self.block, prepend=-1))
@@ -188,19 +182,12 @@ def blocks_cost(penalty: Any, blocks: Array, starts: Array, x: Array, outputs: i
 
 def gram_newton(gram: Array, found: PenaltyPieces, right: Array) -> Array | None:
     """Return Newton's step, of shape (m, T), for outputs that share the Gram matrix of the columns; None if none."""
-    step, outputs = np.zeros(right.shape), right.shape[1]
     rows = np.flatnonzero(found.is_free.any(axis=1))
-    if found.is_free[rows].all():
-        solved = _solve(gram[np.ix_(rows, rows)], found.of_rows(rows), right[rows]) if rows.size else None
-        step[rows] = 0.0 if solved is None else solved
-        return None if solved is None else step
-    free = np.flatnonzero(found.is_free)
-    if free.size > tuning.LARGEST_DENSE:
+    if not found.is_free[rows].all():
         return None
-    row, output = np.divmod(free, outputs)
-    matrix = np.where(output[:, None] == output, gram[np.ix_(row, row)], 0.0)
-    solved = _solve(matrix, found.flat.of_rows(free), right.reshape(-1, 1)[free])
-    step.reshape(-1, 1)[free] = 0.0 if solved is None else solved
+    step = np.zeros(right.shape)
+    solved = _solve(gram[np.ix_(rows, rows)], found.of_rows(rows), right[rows]) if rows.size else None
+    step[rows] = 0.0 if solved is None else solved
     return None if solved is None else step
 
 

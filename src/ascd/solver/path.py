@@ -314,7 +314,7 @@ class WarmStarts:
         bounds, is_warm = self.solver.bounds, bool(self.waiting) or self._prepare(factors)
         if is_warm:
             saved, products = self.waiting.popleft()
-            self.state.restore(saved)
+            self.state.set(*saved)
             bounds.set_all(products[:, None], self.state.raw_gradient)
             self.solver.n_iter += 1
         before = bounds.reads
@@ -340,11 +340,11 @@ class WarmStarts:
         try:
             points = [self._minimum(penalty, columns) for penalty in penalties]
         except BaseException:
-            state.restore(start)
+            state.set(*start)
             raise
         gradients = np.concatenate([point.seen.raw_gradient for point in points], axis=1)
         if not np.isfinite(gradients).all():
-            state.restore(start)
+            state.set(*start)
             bounds.read_all(state.raw_gradient)  # what was read at such a point is no number either
             return False
         products = state.matrix.dots(bounds.everything, gradients)

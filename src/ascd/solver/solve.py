@@ -14,7 +14,6 @@ from ascd._core.threads import as_n_jobs, quiet
 from ascd._core.timing import Stopwatch
 from ascd.matrix.base import DataGone
 from ascd.problem.problem import Problem
-from ascd.problem.tuning import SAMPLES_A_PART
 from ascd.results import (
     Limits,
     Round,
@@ -230,14 +229,9 @@ def is_rounding(problem: Problem, state: State) -> bool:
     """Return True if the gradient is no larger than the rounding errors of constant predictions equal to the target."""
     if problem.loss.is_coupled:
         return False
-    weight, curvature, gradient = problem.weight, state.seen.curvature.own, state.raw_gradient
-    for start in range(0, problem.n_samples, SAMPLES_A_PART):  # mostly the first part decides
-        here = slice(start, start + SAMPLES_A_PART)
-        targets = np.abs(problem.loss.target[here])
-        size = np.maximum(weight[here, None] * targets, curvature[here] * np.abs(state.seen.predictor[here]))
-        if not np.all(np.abs(gradient[here]) <= tuning.FEW_ULPS * size):
-            return False
-    return True
+    targets, predictions = np.abs(problem.loss.target), np.abs(state.seen.predictor)
+    size = np.maximum(problem.weight[:, None] * targets, state.seen.curvature.own * predictions)
+    return bool(np.all(np.abs(state.raw_gradient) <= tuning.FEW_ULPS * size))
 
 
 def as_start(problem: Problem, x0: Any, intercept: bool) -> Array:

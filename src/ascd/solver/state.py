@@ -28,10 +28,9 @@ class Evaluation(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """A point without its zero rows, and what follows from it."""
+    """A point and what follows from it."""
 
-    rows: Array
-    values: Array
+    x: Array
     constant: Array
     seen: Evaluation
     is_fresh: bool
@@ -124,23 +123,12 @@ class State:
             self.x, self.constant = x, constant
             self.recompute()
         except BaseException:
-            self.restore(before)
+            self.set(*before)
             raise
 
-    def go_to_zero(self) -> None:
-        """Set all coefficients to 0, with the best constants there."""
-        self.move_to(np.zeros(self.x.shape), self.zero_constant)
-
     def saved(self) -> Saved:
-        """Return a copy of the present point."""
-        rows = self.support
-        return Saved(rows, self.x[rows], self.constant, self.seen, self.is_fresh)
-
-    def restore(self, saved: Saved) -> None:
-        """Go to a point that was saved."""
-        x = np.zeros(self.x.shape)
-        x[saved.rows] = saved.values
-        self.set(x, saved.constant, saved.seen, saved.is_fresh)
+        """Return the present point; whoever moves on from it makes other arrays."""
+        return Saved(self.x, self.constant, self.seen, self.is_fresh)
 
     def cost(self) -> float:
         """Return Σ_b Ψ_b(x_b)."""
@@ -154,6 +142,7 @@ class State:
     def _centre(self) -> None:
         """Make that number 0: unpenalised coefficients and constants have mean 0 over the outputs."""
         rows = np.repeat(self.terms.is_free, self.problem.groups.sizes)
+        self.x = self.x.copy()
         self.x[rows] -= self.x[rows].mean(axis=1, keepdims=True)
         self.constant = self.constant - self.constant.mean()
 
