@@ -124,7 +124,7 @@ class Backtracking:
         if not self.is_damped:
             return
         if t < 1.0:
-            self.damping = max(tuning.MORE_DAMPING * self.damping, tuning.LEAST_AFTER_FAILURE)
+            self.damping = min(max(tuning.MORE_DAMPING * self.damping, tuning.LEAST_AFTER_FAILURE), 1.0)
         else:
             self.damping = max(0.25 * self.damping, 1e-10)
 

@@ -144,7 +144,11 @@ class Solver:
             if stopwatch.seconds > limits.max_time:
                 return Status.TIME_LIMIT
             progress.note(self.report)
-            if progress.idle > tuning.MOST_IDLE:
+            is_stuck = progress.idle > tuning.MOST_IDLE
+            if (is_stuck or rounds == 1) and self._begins_anew():
+                progress = Improvement()
+                continue
+            if is_stuck:
                 return self._last_check(tolerance)
             if watch(self):
                 return Status.INTERRUPTED
@@ -229,6 +233,15 @@ class Solver:
             self.bounds.read_all(self.state.raw_gradient)
         # from here on the state is the point: an iterate of the rows would be an old one
         self.rows.iterate = self.rows.start = None
+
+    def _begins_anew(self) -> bool:
+        """Start again from zero where F is lower: far away losses may have gradients and no curvature."""
+        state, zero = self.state, np.zeros(self.state.x.shape)
+        if state.terms.is_by_coordinate or not self.report.objective > state.zero_value + state.terms.cost(zero):
+            return False
+        state.move_to(zero, state.zero_constant)
+        self.bounds.update(state.raw_gradient)
+        return True
 
     def _last_check(self, tolerance: float) -> Status:
         """Return whether the point is proved, or at least stationary, where nothing moves any more."""

@@ -79,11 +79,12 @@ class Subproblem:
 
     def _improve(self, working: WorkingSet, violation: float) -> None:
         for _ in range(8):
+            before = self.line_search.damping
             share = self._step(working, self._model_target(working, violation))
             if math.isnan(share):
                 break
             if share == 0.0:
-                if not 0.0 < self.line_search.damping <= 16.0:
+                if self.line_search.damping == before:
                     break
                 continue
             self.bounds.update(self.state.raw_gradient)
