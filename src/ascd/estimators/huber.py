@@ -309,16 +309,18 @@ def scale_of(residuals: Array, weight: Array, epsilon: float) -> float:
     size, total = np.abs(residuals[is_moved]), float(weight.sum())
     if total >= epsilon**2 * float(weight[is_moved].sum()):  # G' is not negative near 0
         return 0.0
+    top = float(size.max())  # squares of what is left are in range
+    size, residuals = size / top, residuals / top
     low, high = 0.5 * size.min() / epsilon, 2.0 * math.sqrt(float(weight[is_moved] @ size**2) / total)
-    how = {"xtol": 1e-300, "rtol": 8.0 * UNIT}  # the finest that there is
-    return float(brentq(lambda sigma: derivative_in_scale(residuals, weight, sigma, epsilon), low, high, **how))
+    how = {"xtol": 1e-300, "rtol": 8.0 * UNIT, "maxiter": 2000}  # the finest that there is
+    return top * float(brentq(lambda sigma: derivative_in_scale(residuals, weight, sigma, epsilon), low, high, **how))
 
 
 def primal(residuals: Array, weight: Array, scale: float, epsilon: float) -> float:
     """Return P without its penalty."""
-    size, threshold = np.abs(residuals), epsilon * scale
-    losses = np.where(size <= threshold, 0.5 * size**2, threshold * (size - 0.5 * threshold))
-    return float(scale * weight.sum() + 2.0 / scale * (weight @ losses))
+    size = np.abs(residuals) / scale
+    losses = np.where(size <= epsilon, 0.5 * size**2, epsilon * (size - 0.5 * epsilon))
+    return float(scale * (weight.sum() + 2.0 * (weight @ losses)))
 
 
 def dual(

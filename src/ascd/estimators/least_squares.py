@@ -81,7 +81,7 @@ class LeastSquares(LinearRegressor):
         problems: list[Any] = []
         alphas = [self.alpha] * len(targets.T) if isinstance(self.alpha, Real) else self._alphas(len(targets.T))
         for target, alpha in zip(targets.T, alphas, strict=True):
-            penalty = self._penalty(alpha * factor, self.l1_ratio, n_features, scale)
+            penalty = self._penalty(float(alpha) * factor, self.l1_ratio, n_features, scale)
             if problems:
                 problems.append(problems[0].replace(b=target, penalty=penalty))
             else:

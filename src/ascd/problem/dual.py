@@ -112,8 +112,10 @@ def fit_to(
     block = as_block(design.take(columns), curvature.size) if columns.size else np.empty((curvature.size, 0))
     if intercept:
         block = np.c_[block, np.ones(curvature.size)]
-    counted = np.broadcast_to(np.asarray(weight) > 0.0, curvature.shape)
-    is_there = block[counted].any(axis=0)
+    some = block[np.broadcast_to(np.asarray(weight) > 0.0, curvature.shape)]
+    is_there = np.asarray(some.any(axis=0))
+    if intercept:  # sums of 0 make the products of constant columns 0
+        is_there[:-1] &= (some[:, :-1] != some[:1, :-1]).any(axis=0)
     if required[~is_there[: columns.size]].any():
         return None
     fit = DualFit(block, np.sqrt(curvature), np.flatnonzero(is_there))
