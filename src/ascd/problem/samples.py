@@ -141,9 +141,9 @@ def evaluate_samples(
     if most is None:
         return _evaluate(sample, loss, predictor, 0.0, gradient, curvature)[0], 0.0
     search, guess = np.empty(5), guess if math.isfinite(guess) else 0.0
-    begin_search(search, guess)
     if predictor.size <= SAMPLES_A_PART:
-        return float(balance(sample, loss, predictor, gradient, curvature, most, search)), float(search[T])
+        return float(balance(sample, loss, predictor, gradient, curvature, most, search, guess)), float(search[T])
+    begin_search(search, guess)
     reach, start = farthest(predictor), math.inf
     for number in range(MOST_NEWTON_STEPS):  # ``best_constant`` by parts
         total, first, second, size = _evaluate(sample, loss, predictor, search[T], gradient, curvature)
@@ -207,9 +207,10 @@ def fill_gradients(
 
 @kernel
 def balance(
-    sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array
-) -> float:
-    return best_constant(sample, loss, predictor, gradient, curvature, most, search)
+    sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array,
+    guess: float,
+) -> float:  # fmt: skip
+    return best_constant(sample, loss, predictor, gradient, curvature, most, search, guess)
 
 
 @helper
@@ -220,10 +221,12 @@ def begin_search(search: Array, guess: float) -> None:
 
 @helper
 def best_constant(
-    sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array
-) -> float:
+    sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array,
+    guess: float,
+) -> float:  # fmt: skip
     """Move z by the best constant, filled in in ``search``; return the sum of losses there, gradients filled in."""
-    reach, start, total, guess = 0.0, math.inf, math.inf, search[T]
+    reach, start, total = 0.0, math.inf, math.inf
+    begin_search(search, guess)
     for k in range(predictor.size):
         reach = max(reach, abs(predictor[k]))
     for number in range(MOST_NEWTON_STEPS):

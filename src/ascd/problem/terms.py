@@ -15,7 +15,6 @@ times as fast, and ``ByBlock``.  They take flat arrays and the position ``first`
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,7 +50,7 @@ class Terms:
 
     def __init__(self, penalty: Any, norm: Array, ends: Array | None = None, outputs: int = 1) -> None:
         self.norm, self.count, self.outputs, self.is_by_coordinate = norm, norm.size, outputs, ends is None
-        self.score = np.empty(self.count)
+        self.score, self.all = np.empty(self.count), np.arange(self.count)
         self.longest, self.margin, self.free = 1, LAST_PLACES, NO_INDICES
         self.parts: Any = ByCoordinate(penalty)
         if ends is not None:
@@ -64,12 +63,8 @@ class Terms:
             find_free(penalty, ends, self.parts.room, -self.parts.room, self.is_free)
             self.free = np.flatnonzero(self.is_free)
 
-    @cached_property
-    def all(self) -> Array:
-        return np.arange(self.count)
-
     def cost(self, x: Array) -> float:
-        return self.cost_on(self.all, x)
+        return float(cost_of(self.parts, self.all, x.ravel()))
 
     def cost_on(self, blocks: Array, x: Array) -> float:
         return float(cost_of(self.parts, blocks, x.ravel()))

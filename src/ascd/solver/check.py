@@ -169,10 +169,10 @@ class OptimalityCheck:
             return False
         # scores of blocks are infinite where they are not zero, with a penalty or without
         free = listed[np.isinf(self.score[listed])] if state.terms.is_by_coordinate else state.terms.free
-        for start in range(0, free.size, tuning.COLUMNS_TAKEN):
+        for start in range(0, free.size, tuning.LARGEST_SET):
             if not gain <= tolerance:
                 break
-            gain += self._own_gains(free[start : start + tuning.COLUMNS_TAKEN])
+            gain += self._own_gains(free[start : start + tuning.LARGEST_SET])
         return bool(gain <= tolerance)
 
     def _own_gains(self, blocks: Array) -> float:

@@ -116,11 +116,11 @@ class Solver:
         The intervals prove a gap; where ``confirm`` is true, exact entries of all columns do, unless a pass is
         expensive.
         """
-        stopwatch, start, progress = Stopwatch(), math.inf, Improvement()
+        stopwatch, start = Stopwatch(), math.inf
         if self._is_proved_at_once(penalty, tolerance, limits, watch):
             return Status.CONVERGED
         limits = limits._replace(max_iter=limits.max_iter - self.rounds_at_once)
-        chooser = self._begin(penalty)
+        chooser, progress = self._begin(penalty), Improvement()
         if self.rows is not None:
             before, ended = self.n_iter, self.rows.minimise(tolerance, limits, lambda: self._is_ended(watch))
             if ended is not None:
@@ -173,7 +173,7 @@ class Solver:
         found, gradient = minimise_small(self.state, tolerance, limits.max_iter)
         self.rounds_at_once = found.rounds
         self.n_iter += found.rounds
-        self.working = self.state.support.size
+        self.working = int(np.count_nonzero(self.state.x.any(axis=1)))
         # a penalty whose own violation is no number proves nothing
         if found.gap <= tolerance and self.state.is_fresh and not math.isnan(found.violation):
             state, exact = self.state, np.zeros(self.state.terms.count)

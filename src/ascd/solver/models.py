@@ -314,7 +314,7 @@ class BlockColumnModel(Model):
         self.own, self.raw_gradient, self.intercept = own, gradient.copy(), intercept
         self.shift, self.reads, self.rooms = np.zeros(x.shape[1]), 0, np.empty((2, layout.longest))
         d, outputs = gradient.shape
-        is_wide = outputs == 1 and d < x.size <= tuning.LARGEST_DENSE
+        is_wide = outputs == 1 and d < x.size <= tuning.BLOCK_GRAM_FLOOR // (8 * d)
         self.has_pieces = is_wide and hasattr(penalty, "block_piece")
         self.block = as_block(part, d) if self.has_pieces else None
 

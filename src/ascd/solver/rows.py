@@ -331,7 +331,7 @@ class RowNewton:
         nearest = np.maximum(low + proposal.gradient, -proposal.gradient - high) / np.maximum(self.problem.norm, 1e-300)
         nearest[(low == high) | (point.x != proposal.x)] = math.inf
         moving = int(np.count_nonzero(nearest > 0.0))
-        count = moving + tuning.FEWEST_NEXT + int(tuning.NEXT_SHARE * moving)
+        count = moving + tuning.SMALLEST_SET + int(tuning.NEXT_SHARE * moving)
         if count > 0.9 * low.size:
             return self.columns
         return np.sort(np.argpartition(-nearest, count - 1)[:count])

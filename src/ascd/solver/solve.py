@@ -90,7 +90,8 @@ def solve(
     limits = check_run(problem, max_iter, max_time, callback)
     tol, threads = as_number(tol, "tol", low=0.0), as_n_jobs(n_jobs)
     intercept = as_flag(intercept, "intercept")
-    x, constant = as_start(problem, x0, intercept), as_constant(problem, intercept0, intercept)
+    x = as_start(problem, x0, intercept)
+    constant = np.zeros(problem.n_outputs) if intercept0 is None else as_constant(problem, intercept0, intercept)
     is_cold = x0 is None and intercept0 is None and callback is None
     start = Start(x, intercept, constant)
     in_box = is_cold and not progress and not intercept and is_for_descent(problem, tol, limits)
@@ -137,7 +138,7 @@ def _run(
 
 def solution_of(solver: Any, status: Status, reference: float, stopwatch: Stopwatch, watch: Recorder) -> Solution:
     """Return what a run has come to."""
-    watch.finish()
+    watch.record()
     problem, report, constant = solver.problem, solver.report, solver.constant
     return Solution(
         x=problem.as_given(solver.x), objective=float(report.objective), status=status, n_iter=solver.n_iter,
@@ -170,7 +171,7 @@ class Recorder:
         solver.is_watched = callback is not None
 
     def __call__(self, solver: Any) -> bool:
-        self._record()
+        self.record()
         objective, problem = solver.report.objective, solver.problem
         self.show(solver.n_iter, objective)
         tell_onlooker(Round(solver.n_iter, problem.design.rounds, objective, solver.report.gap, self.enough))
@@ -179,11 +180,8 @@ class Recorder:
         x = solver.x[:, 0] if problem.is_by_coordinate else problem.as_given(solver.x)
         return bool(self.callback(Snapshot(solver.n_iter, x, objective, self.trace)))
 
-    def finish(self) -> None:
-        """Record the end, in the place of what a round has recorded of the same iterate."""
-        self._record()
-
-    def _record(self) -> None:
+    def record(self) -> None:
+        """Record where the run is, in the place of what a round has recorded of the same iterate."""
         solver, now = self.solver, self.solver.report
         enter = self.trace.replace_last if self.recorded == solver.n_iter else self.trace.add
         enter(
@@ -231,7 +229,7 @@ def is_rounding(problem: Problem, state: State) -> bool:
         return False
     targets, predictions = np.abs(problem.loss.target), np.abs(state.seen.predictor)
     size = np.maximum(problem.weight[:, None] * targets, state.seen.curvature.own * predictions)
-    return bool(np.all(np.abs(state.raw_gradient) <= tuning.FEW_ULPS * size))
+    return bool(np.all(np.abs(state.seen.raw_gradient) <= tuning.FEW_ULPS * size))
 
 
 def as_start(problem: Problem, x0: Any, intercept: bool) -> Array:
@@ -257,9 +255,9 @@ def as_constant(problem: Problem, intercept0: Any, intercept: bool) -> Array:
     """Return where the intercepts start, of shape (n_outputs,)."""
     count, most = problem.n_outputs, 1e300  # sums with predictions are still finite
     if problem.is_by_coordinate:
-        constant = np.array([0.0 if intercept0 is None else as_number(intercept0, "intercept0", low=-most, high=most)])
+        constant = np.array([as_number(intercept0, "intercept0", low=-most, high=most)])
     else:
-        given = as_finite_vector(np.ravel(0.0 if intercept0 is None else intercept0), "intercept0")
+        given = as_finite_vector(np.ravel(intercept0), "intercept0")
         if given.size not in (1, count):
             raise ValueError(f"intercept0 must be one number, or one for each of {count}; got {given.size}")
         constant = np.zeros(count) + given

@@ -45,10 +45,10 @@ GOOD_START, WARM_MEMORY = 0.2, 0.2
 
 # ---- remote rows
 
-#: Moments of columns that come with a round trip: of those that may move, and of so many more beside this share of
-#: them.  Rounds of tall logistic fits are those with moments of all columns (``benchmarks/reach.py --only dask
-#: --figures rounds``: 5, 5, 6), and what comes back is 0.4 to 0.6 of it.
-FEWEST_NEXT, NEXT_SHARE = 10, 0.25
+#: Moments of columns that come with a round trip: of those that may move, and of ``SMALLEST_SET`` and this share more.
+#: Rounds of tall logistic fits are those with moments of all columns (``benchmarks/reach.py --only dask --figures
+#: rounds``: 5, 5, 6), and what comes back is 0.4 to 0.6 of it.
+NEXT_SHARE = 0.25
 
 # ---- stopping
 
@@ -117,8 +117,6 @@ SHRINKS = 0.5
 
 # ---- blocks
 
-#: Columns without a penalty that are gathered at a time, to see what they could gain.
-COLUMNS_TAKEN = 64
 #: Sweeps over a model, at most.
 MOST_BLOCK_SWEEPS = 400
 #: The gradient of a block is known to this share of the lengths of its columns and of the raw gradient: models of
@@ -127,8 +125,6 @@ ROUNDING_FLOOR = 2.0**-51
 #: Lengths of a Newton step that are tried where the whole one, and those at which the first coefficients change their
 #: sign, do not lower Q.
 LENGTHS = (0.5, 0.25, 0.0625)
-#: Free coefficients whose Newton system is one dense matrix, at most.
-LARGEST_DENSE = 3000
 #: With fewer coefficients than this models and steps take little time: the goal is a smaller share of the tolerance,
 #: so that fits which differ in the order of their sums agree in their digits.
 FEW_COEFFICIENTS, FINE_SHARE = 500, 1e-8
