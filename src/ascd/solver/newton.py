@@ -16,8 +16,8 @@ a Kronecker product less one rank a block.  So K, of the size of the columns, is
     Δ = Y + K⁻¹Û(diag(1/κ) − Ûᵀ(K⁻¹⊗I)Û)⁻¹ÛᵀY,     Y = −K⁻¹·gradient,
 
 where the small matrix has one row a block: its entries are Σ_{i∈b, j∈b'} (K⁻¹)_ij⟨x̂_i, x̂_j⟩.  With one output the
-ranks are subtracted from K itself.  Where outputs have free coefficients of their own, or are coupled by
-H_k = diag(h_k) − r_k r_kᵀ, the system is written with one output: coefficient (j, t) is row jT + t.
+ranks are subtracted from K itself.  Where outputs are coupled by H_k = diag(h_k) − r_k r_kᵀ, the system is written with
+one output: coefficient (j, t) is row jT + t.  Where only some outputs of a column are free there is no step.
 """
 
 from __future__ import annotations
@@ -181,7 +181,10 @@ def blocks_cost(penalty: Any, blocks: Array, starts: Array, x: Array, outputs: i
 
 
 def gram_newton(gram: Array, found: PenaltyPieces, right: Array) -> Array | None:
-    """Return Newton's step, of shape (m, T), for outputs that share the Gram matrix of the columns; None if none."""
+    """Return Newton's step, of shape (m, T), for outputs that share the Gram matrix of the columns; None if none.
+
+    All outputs of a column must be free, or none.
+    """
     rows = np.flatnonzero(found.is_free.any(axis=1))
     if not found.is_free[rows].all():
         return None
