@@ -252,10 +252,13 @@ class ColumnModel:
 class BlockGramModel(Model):
     """Q for penalties by block on a Gram matrix that all outputs share; x and ``gradient`` of shape (m, T) move.
 
-    Where outputs are coupled, coefficients have shape (size, 1).
+    Where outputs are coupled, coefficients have shape (size, 1), and ``column`` is the column of each: Q's smooth part
+    does not change where all ``classes`` of a column move by one number.
     """
 
     between = tuning.BLOCK_SWEEPS_BETWEEN
+    column: Array | None = None
+    classes = 1
 
     def __init__(
         self, penalty: Any, layout: BlockLayout, gram: Array, lipschitz: Array, gradient: Array, x: Array
@@ -275,12 +278,23 @@ class BlockGramModel(Model):
         return found
 
     def take_newton_steps(self) -> None:
-        """Go along Newton's step, by the length of those tried that lowers Q most."""
+        """Take Newton's step; where it is cut, also without what moves all classes of a column by one number.
+
+        The penalty alone bounds that part, so it may be so long that nothing is left of the rest.
+        """
         found = pieces_of(self.penalty, self.layout, self.x)
         right = np.where(found.is_free, -(self.gradient + found.derivative), 0.0)
         change = gram_newton(self.gram, found, right) if found.is_free.any() else None
         if change is None:
             return
+        taken = self._go_along(change, right)
+        if self.column is not None and np.vdot(taken, change) < 0.5 * np.vdot(change, change):
+            size = np.bincount(self.column, change[:, 0] != 0.0)
+            mean = np.bincount(self.column, change[:, 0]) / self.classes
+            self._go_along(change - np.where(size == self.classes, mean, 0.0)[self.column, None], right)
+
+    def _go_along(self, change: Array, right: Array) -> Array:
+        """Take the length of those tried that lowers Q most; return the change of x."""
         rows = np.flatnonzero(change.any(axis=1))
         is_whole = rows.size == change.shape[0]
         gram, gradient = self.gram if is_whole else self.gram[np.ix_(rows, rows)], self.gradient[rows]
@@ -292,9 +306,11 @@ class BlockGramModel(Model):
         taken, predicted = None, 0.5 * float(np.vdot(right, change))
         if rows.size:
             taken = try_lengths(self.penalty, self.layout, self.x, change, value, predicted)
-        if taken is not None:
-            self.gradient += self.gram[rows].T @ taken[rows]
-            self.x += taken
+        if taken is None:
+            return np.zeros(change.shape)
+        self.gradient += self.gram[rows].T @ taken[rows]
+        self.x += taken
+        return taken
 
 
 class BlockColumnModel(Model):
