@@ -36,7 +36,7 @@ MODELS = {
     "logistic": (ascd.LogisticRegression(tol=1e-12, l1_ratio=1.0), LABELS),
     "svm": (ascd.LinearSVC(dual=False, tol=1e-12), LABELS),
     "lasso cv": (ascd.LassoCV(alphas=4, cv=3), SIGNAL),
-    "logistic cv": (ascd.LogisticRegressionCV(Cs=[0.1, 1.0], cv=2, tol=1e-10), LABELS),
+    "logistic cv": (ascd.LogisticRegressionCV(Cs=[0.1, 1.0], cv=2, tol=1e-13), LABELS),
     "three classes": (ascd.LogisticRegression(tol=1e-12), np.digitize(SIGNAL, [-1.0, 1.0])),
 }
 
