@@ -28,6 +28,7 @@ from ascd.matrix.base import Matrix, Part, as_block
 from ascd.problem.softmax import solve_singular
 from ascd.solver import tuning
 from ascd.solver.newton import (
+    PenaltyPieces,
     cut_step,
     find_free,
     gram_newton,
@@ -49,12 +50,12 @@ from ascd.solver.working_set import BlockLayout
 class Model:
     """Sweeps and Newton steps in turns; ``sweeps`` counts all sweeps so far.
 
-    ``patience`` is the number of times that both may fail to lower the violation: then rounding errors are left.  A
-    kind of model has ``sweep(target, most)``, which returns the last violation met and the number of sweeps, and
-    ``take_newton_steps()``; there are so many sweeps ``between`` those.
+    ``patience`` is the number of times that both may fail to lower the violation clearly: then rounding errors are
+    left.  A kind of model has ``sweep(target, most)``, which returns the last violation met and the number of sweeps,
+    and ``newton_step()``, which returns whether its step was cut; there are so many sweeps ``between`` those.
     """
 
-    patience, sweeps, between = 20, 0, tuning.SWEEPS_BETWEEN
+    patience, sweeps, between, turns = 20, 0, tuning.SWEEPS_BETWEEN, 0
 
     def minimise(self: Any, target: float, most_sweeps: int) -> float:
         """Move x until nothing violates optimality by more than ``target``; return the violation left."""
@@ -63,12 +64,18 @@ class Model:
             violation, done = self.sweep(target, min(self.between, most_sweeps - sweeps))
             sweeps += done
             self.sweeps += done
-            stale = 0 if violation < lowest else stale + 1
-            lowest = min(lowest, violation)
+            stale, lowest = (0, violation) if violation < 0.9 * lowest else (stale + 1, lowest)
             if violation <= target or sweeps >= most_sweeps or stale > self.patience:
                 return float(violation)
             if self.has_pieces:
-                self.take_newton_steps()
+                self._take_newton_steps()
+
+    def _take_newton_steps(self: Any) -> None:
+        """Take steps while they are cut: in a hard model, after many sweeps, several."""
+        self.turns += 1
+        for _ in range(1 + self.turns // 2):
+            if not self.newton_step():
+                break
 
 
 # ---- products of columns
@@ -155,18 +162,11 @@ class CoordinateModel(Model):
     """
 
     def __init__(self, penalty: Any, columns: Array, x: Array) -> None:
-        self.penalty, self.columns, self.x, self.turns = penalty, columns, x, 0
+        self.penalty, self.columns, self.x = penalty, columns, x
         self.has_pieces = hasattr(penalty, "piece")
         self.free, self.work = np.empty(columns.size, dtype=np.int64), np.empty((4, columns.size))
 
-    def take_newton_steps(self) -> None:
-        """Take steps while they are cut: in a hard model, after many sweeps, several."""
-        self.turns += 1
-        for _ in range(1 + self.turns // 2):
-            if not self._newton_step():
-                break
-
-    def _newton_step(self: Any) -> bool:
+    def newton_step(self: Any) -> bool:
         """Go to the minimum over the free coordinates, or as far as all stay on their pieces; return if it was cut."""
         gradient = self.gradient_now()
         count = int(find_free(self.penalty, self.columns, gradient, self.x, self.free, self.work))
@@ -249,16 +249,41 @@ class ColumnModel:
 # ---- blocks
 
 
-class BlockGramModel(Model):
-    """Q for penalties by block on a Gram matrix that all outputs share; x and ``gradient`` of shape (m, T) move.
+class BlockModel(Model):
+    """Q for penalties by block; x of shape (m, T) moves.
 
-    Where outputs are coupled, coefficients have shape (size, 1), and ``column`` is the column of each: Q's smooth part
-    does not change where all ``classes`` of a column move by one number.
+    A kind of model has ``gradient_now()`` of Q's smooth part on the columns, ``direction(found, right)`` that solves
+    Newton's system, and ``smooth_part(change)`` and ``move(change)``.
     """
 
-    between = tuning.BLOCK_SWEEPS_BETWEEN
-    column: Array | None = None
-    classes = 1
+    patience, between = 5, tuning.BLOCK_SWEEPS_BETWEEN
+
+    def newton_step(self: Any) -> bool:
+        """Take Newton's step; where most of it is cut, one along a bound of the penalty; return if that was needed.
+
+        A norm that is nearly zero turns far within Newton's step.  The bound ‖x_b‖ ≤ (‖x_b‖² + r²)/2r, r the norm now,
+        holds at any length and keeps such blocks where they are (iteratively reweighted least squares).
+        """
+        for is_bound in (False, True):
+            found = pieces_of(self.penalty, self.layout, self.x)
+            right = np.where(found.is_free, -(self.gradient_now() + found.derivative), 0.0)
+            change = self.direction(found.bounds(self.x) if is_bound else found, right) if found.is_free.any() else None
+            if change is None:
+                return False
+            predicted = 0.5 * float(np.vdot(right, change))
+            taken = try_lengths(self.penalty, self.layout, self.x, change, self.smooth_part, predicted)
+            if taken is not None:
+                self.move(taken)
+                if np.vdot(taken, change) >= 0.5 * np.vdot(change, change):
+                    return is_bound
+        return False
+
+
+class BlockGramModel(BlockModel):
+    """On a Gram matrix that all outputs share; ``gradient`` of shape (m, T) moves with x.
+
+    Coefficients of outputs that are coupled have shape (size, 1).
+    """
 
     def __init__(
         self, penalty: Any, layout: BlockLayout, gram: Array, lipschitz: Array, gradient: Array, x: Array
@@ -277,50 +302,28 @@ class BlockGramModel(Model):
         )  # fmt: skip
         return found
 
-    def take_newton_steps(self) -> None:
-        """Take Newton's step; where it is cut, also without what moves all classes of a column by one number.
+    def gradient_now(self) -> Array:
+        return self.gradient
 
-        The penalty alone bounds that part, so it may be so long that nothing is left of the rest.
-        """
-        found = pieces_of(self.penalty, self.layout, self.x)
-        right = np.where(found.is_free, -(self.gradient + found.derivative), 0.0)
-        change = gram_newton(self.gram, found, right) if found.is_free.any() else None
-        if change is None:
-            return
-        taken = self._go_along(change, right)
-        if self.column is not None and np.vdot(taken, change) < 0.5 * np.vdot(change, change):
-            size = np.bincount(self.column, change[:, 0] != 0.0)
-            mean = np.bincount(self.column, change[:, 0]) / self.classes
-            self._go_along(change - np.where(size == self.classes, mean, 0.0)[self.column, None], right)
+    def direction(self, found: PenaltyPieces, right: Array) -> Array | None:
+        return gram_newton(self.gram, found, right)
 
-    def _go_along(self, change: Array, right: Array) -> Array:
-        """Take the length of those tried that lowers Q most; return the change of x."""
-        rows = np.flatnonzero(change.any(axis=1))
-        is_whole = rows.size == change.shape[0]
-        gram, gradient = self.gram if is_whole else self.gram[np.ix_(rows, rows)], self.gradient[rows]
+    def smooth_part(self, change: Array) -> float:
+        return float(np.vdot(self.gradient + 0.5 * (self.gram @ change), change))
 
-        def value(moved: Array) -> float:
-            here = moved[rows]
-            return float(np.vdot(gradient, here) + 0.5 * np.vdot(here, gram @ here))
-
-        taken, predicted = None, 0.5 * float(np.vdot(right, change))
-        if rows.size:
-            taken = try_lengths(self.penalty, self.layout, self.x, change, value, predicted)
-        if taken is None:
-            return np.zeros(change.shape)
-        self.gradient += self.gram[rows].T @ taken[rows]
-        self.x += taken
-        return taken
+    def move(self, change: Array) -> None:
+        self.gradient += self.gram @ change
+        self.x += change
 
 
-class BlockColumnModel(Model):
-    """Q for penalties by block on columns that are read in every sweep, where outputs are not coupled.
+class BlockColumnModel(BlockModel):
+    """On columns that are read in every sweep, where outputs are not coupled.
 
     A sweep takes one prox step a block, then the Newton step of the intercepts, whose change is ``shift``.  Newton
     steps are for one output and columns that outnumber the samples.
     """
 
-    patience, between = 3, tuning.BLOCK_SWEEPS_BETWEEN
+    patience = 3
 
     def __init__(
         self, penalty: Any, part: Part, layout: BlockLayout, lipschitz: Array, own: Array, gradient: Array, x: Array,
@@ -360,27 +363,26 @@ class BlockColumnModel(Model):
         sums = (self.raw_gradient + self.own * predictor).sum(axis=0)
         return -np.divide(sums, total, out=np.zeros(sums.shape), where=(total > 0.0) & self.intercept)
 
-    def take_newton_steps(self) -> None:
-        """Take Newton's step on the free columns as far as Q decreases, where they outnumber the samples."""
-        found = pieces_of(self.penalty, self.layout, self.x)
+    def gradient_now(self) -> Array:
+        return cast(Array, self.block).T @ self.raw_gradient
+
+    def direction(self, found: PenaltyPieces, right: Array) -> Array | None:
+        """Newton's step on the free columns, where they outnumber the samples."""
         rows = np.flatnonzero(found.is_free[:, 0])
         if rows.size <= self.raw_gradient.size:
-            return
-        block, weight = cast(Array, self.block), self.own[:, 0]
-        right = np.where(found.is_free, -(block.T @ self.raw_gradient + found.derivative), 0.0)
-        free = block[:, rows]
+            return None
+        weight, free = self.own[:, 0], cast(Array, self.block)[:, rows]
         free = free - (weight @ free) / weight.sum() if self.intercept else free
         step, change = wide_newton(free, weight, found.of_rows(rows), right[rows]), np.zeros(right.shape)
-        if step is None:
-            return
-        change[rows] = step
+        if step is not None:
+            change[rows] = step
+        return None if step is None else change
 
-        def value(moved: Array) -> float:
-            predictor = block @ moved
-            predictor += self._best_constant(predictor)
-            return float(np.vdot(self.raw_gradient + 0.5 * self.own * predictor, predictor))
+    def smooth_part(self, change: Array) -> float:
+        predictor = self.block @ change
+        predictor += self._best_constant(predictor)
+        return float(np.vdot(self.raw_gradient + 0.5 * self.own * predictor, predictor))
 
-        taken = try_lengths(self.penalty, self.layout, self.x, change, value, 0.5 * float(np.vdot(right, change)))
-        if taken is not None:
-            self._move_samples(block @ taken)
-            self.x += taken
+    def move(self, change: Array) -> None:
+        self._move_samples(self.block @ change)
+        self.x += change

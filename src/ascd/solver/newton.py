@@ -104,6 +104,12 @@ class PenaltyPieces(NamedTuple):
     def of_rows(self, rows: Array) -> PenaltyPieces:
         return PenaltyPieces(*(part[rows] for part in self))
 
+    def bounds(self, x: Array) -> PenaltyPieces:
+        """Ψ_b(z) ≤ Ψ_b(x) + ½Σ_j c_j(z_j² − x_j²) with c_j = Ψ_b′(x)_j/x_j, the largest of a row, as pieces."""
+        ratio = np.divide(self.derivative, x, out=np.repeat(self.ridge[:, None], x.shape[1], axis=1), where=x != 0.0)
+        zero = np.zeros(self.kappa.shape)
+        return self._replace(unit=np.zeros(x.shape), kappa=zero, ridge=ratio.max(axis=1, initial=0.0))
+
     @property
     def starts(self) -> Array:
         """The first row of every block."""
@@ -231,7 +237,8 @@ def _solve(gram: Array, found: PenaltyPieces, right: Array) -> Array | None:
         np.fill_diagonal(matrix, diagonal + shift * (diagonal + diagonal.mean()))
         if is_flat:
             subtract_ranks(matrix, found.kappa, found.unit, found.starts)
-        factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # symmetric, and by columns as LAPACK has it
+        with library_helps(diagonal.size**3 / 3.0):
+            factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # symmetric, and by columns as LAPACK has it
         if failed:
             continue
         step = dpotrs(factor, right, lower=1)[0]

@@ -278,7 +278,6 @@ class Subproblem:
             gram, constants = without_constants(gram, state.outputs)
         values = x.reshape(-1, 1)[entries]
         model = self._block_model(layout, gram, gradient.reshape(-1, 1)[entries], values)
-        model.column, model.classes = entries // state.outputs, state.outputs
         model.minimise(target, model.most_sweeps)
         change = values[:, 0] - x.ravel()[entries]
         x.ravel()[entries] = values[:, 0]
