@@ -22,7 +22,7 @@ from ascd.engine.oracles.products import gram_matrix
 from ascd.engine.steps import along
 from ascd.matrix import columns as operations
 from ascd.matrix import costs
-from ascd.matrix.base import Matrix, Part
+from ascd.matrix.base import CONSTANT, Matrix, Part
 from ascd.matrix.dense import Dense, Local, LocalDense
 from ascd.matrix.open import as_local, open_design
 from ascd.matrix.sparse import CSC, as_rows
@@ -218,9 +218,9 @@ def test_products_of_columns_far_from_zero_keep_their_digits(storage, keeps):
     far, columns, every = A[:12, :7].copy(), np.array([6, 2, 0, 4]), np.arange(4)
     far[:, :3] = 1e8 + np.arange(36.0).reshape(12, 3) % 7
     design, exact = open_design(MAKE[storage](far)), far - [1e8, 1e8, 1e8, 0, 0, 0, 0]
-    multiplier, store = design.multiplier(keeps), np.zeros((4, 4), order="F")
+    kept, store = {} if keeps else None, np.zeros((4, 4), order="F")
     for weight in (SHARES[:12], SHARES[:12][::-1].copy()):
-        multiplier.fill(store, columns, every, every, weight, design.means(np.arange(7), weight))
+        design.fill_products(store, columns, every, every, weight, design.means(np.arange(7), weight), kept)
         B = exact - weight @ exact / weight.sum()
         np.testing.assert_allclose(store, B[:, columns].T @ (weight[:, None] * B[:, columns]), atol=1e-5)
 
@@ -231,9 +231,8 @@ def test_a_column_that_is_constant_where_samples_count_is_seen(storage):
     constant, weight = A.copy(), SHARES.copy()
     constant[:, 0], constant[:, 1], constant[3, 1], weight[3] = 0.1, 0.1, 0.0, 0.0
     design, store, both = open_design(MAKE[storage](constant)), np.zeros((2, 2), order="F"), np.arange(2)
-    multiplier = design.multiplier(False)
-    multiplier.fill(store, both, both, both, weight, design.means(np.arange(25), weight))
-    assert (store.diagonal() <= multiplier.constant * 0.01 * weight.sum()).all()
+    design.fill_products(store, both, both, both, weight, design.means(np.arange(25), weight))
+    assert (store.diagonal() <= CONSTANT * 0.01 * weight.sum()).all()
 
 
 # ---- the interface

@@ -71,8 +71,8 @@ def test_products_by_rows_of_several_parts(jobs, keeps):
     A = sp.random_array((1700, 9), density=0.1, format="csc", rng=rng)
     weight, columns = rng.random(1700), np.array([0, 2, 3, 5, 8])
     store = np.zeros((5, 5), order="F")
-    multiplier = ascd.Problem(A, np.ones(1700)).design.multiplier(keeps)
-    multiplier.fill(store, columns, np.arange(5), np.arange(5), weight, None)
+    design = ascd.Problem(A, np.ones(1700)).design
+    design.fill_products(store, columns, np.arange(5), np.arange(5), weight, None, {} if keeps else None)
     chosen = A.toarray()[:, columns]
     np.testing.assert_allclose(store, chosen.T @ (weight[:, None] * chosen), rtol=1e-12, atol=1e-14)
 
@@ -92,7 +92,7 @@ def test_sparse_products_do_not_depend_on_threads(monkeypatch, intercept):
         store = np.full((40, 40), np.nan, order="F")
         with threads.use_threads(jobs):
             for pair in ((left, left), (left, right), (right, right)):
-                design.multiplier(False).fill(store, columns, *pair, weight, means)
+                design.fill_products(store, columns, *pair, weight, means)
         for one, other in ((left, left), (left, right), (right, right)):
             there = np.ix_(one, other)
             np.testing.assert_allclose(store[there], exact[there], rtol=1e-11, atol=1e-11)
@@ -112,6 +112,6 @@ def test_dense_products_in_blocks_of_rows_are_those_of_the_whole(jobs, monkeypat
     left, right = np.arange(3, 40), np.arange(40, 50)
     for one, other in ((left, left), (left, right), (right, left)):
         store, there = np.full((60, 60), np.nan, order="F"), np.ix_(one, other)
-        design.multiplier(False).fill(store, columns, one, other, weight, means)
+        design.fill_products(store, columns, one, other, weight, means)
         np.testing.assert_allclose(store[there], exact[there], rtol=1e-11, atol=1e-11)
         assert np.isnan(store).sum() == 3600 - one.size * other.size

@@ -20,6 +20,9 @@ from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.columns import careful_products, fill_block, fill_squares
 
+#: A column that varies by less than this share of its square is constant, up to rounding.
+CONSTANT = 1e-24
+
 
 class DataGone(ConnectionError):
     """The data cannot be read any more: what they were on has gone away.  The message says what, and what to do."""
@@ -138,9 +141,15 @@ class Matrix(ABC):
         )
         return np.asarray(left.T @ (weight[:, None] * right))
 
-    def multiplier(self, keeps: bool) -> Multiplier:
-        """Return what multiplies columns with each other; one that ``keeps`` expects other curvatures H."""
-        return Multiplier(self, keeps)
+    def fill_products(
+        self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None,
+        kept: dict[Any, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """store[left, right] = products of columns[left] with columns[right] (see ``products``).
+
+        Where other curvatures of the same columns follow, ``kept`` is a dict for what does not depend on them.
+        """
+        store[np.ix_(left, right)] = self.products(columns[left], columns[right], weight, means)
 
     def kept_products(self, intercept: bool, constant: float) -> Any:
         """Return products that stay where the matrix is (``device.gram.DeviceGram``), or None."""
@@ -209,27 +218,6 @@ class Matrix(ABC):
     def in_memory(self) -> Matrix | None:
         """Return a copy with all columns in local memory; None where there is none."""
         return None
-
-
-class Multiplier:
-    """Products A_Lᵀ H A_R of columns with each other, each less its mean; this one asks the matrix for all of them.
-
-    One made with ``keeps`` expects other curvatures H on the same columns, and keeps what does not depend on them;
-    ``forget`` ends that.
-    """
-
-    #: A column that varies by less than this share of its square is constant, up to rounding.
-    constant = 1e-24
-
-    def __init__(self, source: Any, keeps: bool) -> None:
-        self.source, self.keeps = source, keeps
-
-    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
-        """store[left, right] = products of columns[left] with columns[right]; ``means`` are those of all columns."""
-        store[np.ix_(left, right)] = self.source.products(columns[left], columns[right], weight, means)
-
-    def forget(self) -> None:
-        """Free what is kept."""
 
 
 def as_block(part: Part, d: int) -> Array:

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.base import Matrix, Multiplier, Part
-from ascd.matrix.dense import Dense, DenseMultiplier, Local, LocalDense
-from ascd.matrix.sparse import LocalSparse, SparseMultiplier
+from ascd.matrix.base import Matrix, Part
+from ascd.matrix.dense import Dense, Local, LocalDense, fill_dense
+from ascd.matrix.sparse import LocalSparse, fill_sparse
 
 
 class Remote(Matrix):
@@ -139,8 +139,8 @@ class CachedMatrix(Remote):
         self._make_room(columns)
         return super().take(columns)
 
-    def multiplier(self, keeps: bool) -> Multiplier:
-        return (SparseMultiplier if self.is_sparse else DenseMultiplier)(self, keeps)
+    def fill_products(self, *given: Any) -> None:
+        (fill_sparse if self.is_sparse else fill_dense)(self, *given)
 
     def are_near(self, columns: Array) -> Array:
         """Return a mask of the columns that are in local memory."""

@@ -114,7 +114,7 @@ def moments(chunk: Matrix, columns: Array, weight: Any, sums: Array | None = Non
     means = sums / total if sums is not None and total > 0.0 else chunk.means(columns, weights)
     store, less = np.zeros((columns.size, columns.size), order="F"), np.zeros(chunk.shape[1])
     less[columns] = means
-    chunk.multiplier(False).fill(store, columns, every, every, weights, less)
+    chunk.fill_products(store, columns, every, every, weights, less)
     return Moments(columns, total, means, store)
 
 

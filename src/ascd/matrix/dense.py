@@ -14,7 +14,7 @@ from ascd._core.checks import Array, finite_values
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
-from ascd.matrix.base import ColumnStats, Matrix, Multiplier, Part
+from ascd.matrix.base import ColumnStats, Matrix, Part
 from ascd.matrix.columns import add_columns, add_to_several, fill_column_stats, fill_dots, fill_several
 
 NOTHING = np.empty(0)
@@ -125,24 +125,25 @@ class LocalDense(Local):
             is_run = bool((np.diff(chosen) == 1).all())
             yield there, self.matrix.values[:, slice(chosen[0], chosen[-1] + 1) if is_run else chosen]
 
-    def multiplier(self, keeps: bool) -> DenseMultiplier:
-        return DenseMultiplier(self, keeps)
+    def fill_products(self, *given: Any) -> None:
+        fill_dense(self, *given)
 
 
-class DenseMultiplier(Multiplier):
-    """Products by blocks of rows, which are gathered, centred and weighted."""
-
-    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
-        (matrix, places), root = self.source.take(columns), np.sqrt(weight)
-        given = matrix.values, places, NOTHING if means is None else means[columns]
-        block, step = np.zeros((left.size, right.size)), max(costs.ROWS, costs.BLOCK // (left.size + right.size))
-        for start in range(0, root.size, step):
-            rows = root[start : start + step]
-            first = _gather(*given, start, rows, left)
-            second = first if left is right else _gather(*given, start, rows, right)
-            cost = costs.DENSE_PRODUCT * first.size * right.size
-            share(cost, left.size, add_strip, first, second, left is right, block)
-        place(block, left, right, left is right, store)
+def fill_dense(
+    source: Matrix, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None,
+    kept: dict[Any, Any] | None = None,
+) -> None:  # fmt: skip
+    """``fill_products`` by blocks of rows, which are gathered, centred and weighted."""
+    (matrix, places), root = source.take(columns), np.sqrt(weight)
+    given = matrix.values, places, NOTHING if means is None else means[columns]
+    block, step = np.zeros((left.size, right.size)), max(costs.ROWS, costs.BLOCK // (left.size + right.size))
+    for start in range(0, root.size, step):
+        rows = root[start : start + step]
+        first = _gather(*given, start, rows, left)
+        second = first if left is right else _gather(*given, start, rows, right)
+        cost = costs.DENSE_PRODUCT * first.size * right.size
+        share(cost, left.size, add_strip, first, second, left is right, block)
+    place(block, left, right, left is right, store)
 
 
 def _gather(values: Array, places: Array, means: Array, row: int, root: Array, chosen: Array) -> Array:

@@ -23,7 +23,7 @@ from ascd._core.checks import Array, unlocked
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
-from ascd.matrix.base import Matrix, Multiplier, Part
+from ascd.matrix.base import Matrix
 from ascd.matrix.columns import first_at
 from ascd.matrix.costs import LEFT_BY_MEANS
 from ascd.matrix.dense import NOTHING, Local
@@ -108,14 +108,15 @@ class LocalSparse(Local):
         (d, m), T = (self.shape[0], columns.size), own.shape[1]
         if 0.5 * self.products_cost(m, self.entries(columns)) > costs.DENSE_PRODUCT * d * m * m:
             return super().coupled_gram(columns, entries, own, shared, ones)
-        multiplier, size = self.multiplier(True), entries.size
-        store, gram = np.empty((m, m), order="F"), np.empty((size + ones * T,) * 2)
+        kept: dict[Any, Any] = {}
+        size, store = entries.size, np.empty((m, m), order="F")
+        gram = np.empty((size + ones * T,) * 2)
         listed = [np.flatnonzero(entries % T == t) for t in range(T)]
         taken = [entries[one] // T for one in listed]
         for t, other in combinations_with_replacement(range(T), 2):
             weight = (own[:, t] if t == other else 0.0) - shared[:, t] * shared[:, other]
             if taken[t].size and taken[other].size:
-                multiplier.fill(store, columns, taken[t], taken[other], weight, None)
+                self.fill_products(store, columns, taken[t], taken[other], weight, None, kept)
                 part = store[np.ix_(taken[t], taken[other])]
                 gram[np.ix_(listed[t], listed[other])] = part
                 gram[np.ix_(listed[other], listed[t])] = part.T
@@ -126,8 +127,8 @@ class LocalSparse(Local):
                     gram[listed[row], size + column] = gram[size + column, listed[row]] = beside
         return gram
 
-    def multiplier(self, keeps: bool) -> SparseMultiplier:
-        return SparseMultiplier(self, keeps)
+    def fill_products(self, *given: Any) -> None:
+        fill_sparse(self, *given)
 
 
 # ---- products of columns with each other
@@ -146,39 +147,33 @@ class RowLists(NamedTuple):
     less: Array
 
 
-class SparseMultiplier(Multiplier):
-    """Products by rows; one that ``keeps`` lists the entries once for all curvatures H."""
+def fill_sparse(
+    source: Matrix, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None,
+    kept: dict[Any, Any] | None = None,
+) -> None:  # fmt: skip
+    """``fill_products`` by rows; the entries are listed once for all curvatures where lists are ``kept``."""
+    part, is_same, own = source.take(columns), left is right, None if means is None else means[columns]
 
-    def __init__(self, source: Matrix, keeps: bool) -> None:
-        super().__init__(source, keeps)
-        self.listed: dict[tuple[bool, bytes], RowLists] = {}
+    def listed(positions: Array) -> RowLists:
+        key = own is None, positions.tobytes()
+        found = None if kept is None else kept.get(key)
+        if found is None:
+            taken = None if own is None else own[positions]
+            found = rows_of(part.matrix, part.places[positions], positions, source.shape[0], taken)
+        if kept is not None:
+            kept[key] = found
+        return found
 
-    def forget(self) -> None:
-        self.listed.clear()
-
-    def fill(self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None) -> None:
-        part, is_same, own = self.source.take(columns), left is right, None if means is None else means[columns]
-        right_rows = self._list(right, part, own)
-        left_rows = right_rows if is_same else self._list(left, part, own)
-        filled = min(left_rows.filled, right_rows.filled, key=len)
-        cost = costs.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
-        share(cost, right.size, add_products, left, left_rows, right, right_rows, filled, is_same, weight, store)
-        if own is None and not is_same:
-            return
-        taken = [NOTHING] * 2 if own is None else [own[left] - left_rows.less, own[right] - right_rows.less]
-        cost = costs.SPARSE_PRODUCT * left.size * right.size
-        share(cost, right.size, centre_and_mirror, left, right, *taken, float(weight.sum()), is_same, store)
-
-    def _list(self, positions: Array, part: Part, means: Array | None) -> RowLists:
-        """The entries of the columns at these positions, row by row."""
-        key = means is None, positions.tobytes() if self.keeps else b""
-        if key in self.listed:
-            return self.listed[key]
-        own = None if means is None else means[positions]
-        listed = rows_of(part.matrix, part.places[positions], positions, self.source.shape[0], own)
-        if self.keeps:
-            self.listed[key] = listed
-        return listed
+    right_rows = listed(right)
+    left_rows = right_rows if is_same else listed(left)
+    filled = min(left_rows.filled, right_rows.filled, key=len)
+    cost = costs.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
+    share(cost, right.size, add_products, left, left_rows, right, right_rows, filled, is_same, weight, store)
+    if own is None and not is_same:
+        return
+    less = [NOTHING] * 2 if own is None else [own[left] - left_rows.less, own[right] - right_rows.less]
+    cost = costs.SPARSE_PRODUCT * left.size * right.size
+    share(cost, right.size, centre_and_mirror, left, right, *less, float(weight.sum()), is_same, store)
 
 
 @kernel

@@ -24,7 +24,7 @@ from typing import Any, cast
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.base import Matrix, Part, as_block
+from ascd.matrix.base import CONSTANT, Matrix, Part, as_block
 from ascd.problem.softmax import solve_singular
 from ascd.solver import tuning
 from ascd.solver.newton import (
@@ -84,12 +84,12 @@ class Model:
 class GramMatrix:
     """The products of ``columns`` with each other, in the first rows and columns of ``store``.
 
-    Where curvatures will change (``reweigh``), the multiplier keeps what does not depend on them.
+    Where curvatures will change (``reweigh``), ``kept`` has what does not depend on them.
     """
 
     def __init__(self, matrix: Matrix, intercept: bool, keeps: bool) -> None:
-        self.intercept = intercept
-        self.multiplier = matrix.multiplier(keeps)
+        self.matrix, self.intercept = matrix, intercept
+        self.kept: dict[Any, Any] | None = {} if keeps else None
         self.position = np.full(matrix.shape[1], -1, dtype=np.int32)
         self.columns = np.empty(0, dtype=np.int64)
         self.store = np.empty((0, 0), order="F")
@@ -97,7 +97,7 @@ class GramMatrix:
     def clear(self) -> None:
         self.position[self.columns] = -1
         self.columns = self.columns[:0]
-        self.multiplier.forget()
+        self.kept = None if self.kept is None else {}
 
     def keep(self, columns: Array) -> None:
         """Forget all but these columns, and give back their memory."""
@@ -131,12 +131,12 @@ class GramMatrix:
     def _multiply(self, left: Array, right: Array, weight: Array, means: Array) -> None:
         """The products of the columns at two sets of positions, disjoint or the same."""
         used = means if self.intercept else None
-        self.multiplier.fill(self.store, self.columns, left, right, weight, used)
+        self.matrix.fill_products(self.store, self.columns, left, right, weight, used, self.kept)
         if self.intercept and left is right:
             # a constant column does nothing that the intercept does not do: its own curvature keeps it where it is
             own = float(weight.sum()) * means[self.columns[left]] ** 2
             diagonal = self.store[left, left]
-            self.store[left, left] = np.where(diagonal <= self.multiplier.constant * own, own, diagonal)
+            self.store[left, left] = np.where(diagonal <= CONSTANT * own, own, diagonal)
 
 
 def without_constants(whole: Array, outputs: int) -> tuple[Array, Array]:

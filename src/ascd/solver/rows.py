@@ -27,6 +27,7 @@ import numpy as np
 
 from ascd._core.checks import Array, unlocked
 from ascd._core.timing import Stopwatch
+from ascd.matrix.base import CONSTANT
 from ascd.matrix.chunked import Moments, TallChunks, add_moments, linear, moments
 from ascd.problem.certificate import certify_from_sums
 from ascd.problem.dual import dual_length, unweighted
@@ -295,8 +296,7 @@ class RowNewton:
         own = found.total * found.means**2
         if self.state.intercept:
             store, diagonal = np.array(found.products, order="F"), found.products.diagonal().copy()
-            constant = self.state.matrix.multiplier(False).constant
-            diagonal[diagonal <= constant * own] = own[diagonal <= constant * own]
+            diagonal[diagonal <= CONSTANT * own] = own[diagonal <= CONSTANT * own]
         else:
             store = np.asfortranarray(found.products + found.total * np.outer(found.means, found.means))
             diagonal = store.diagonal().copy()

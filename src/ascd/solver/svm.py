@@ -293,7 +293,7 @@ class BoxDescent:
         """Minimise over these columns with their Gram matrix, to a share of the largest violation."""
         size, positions = columns.size, np.arange(columns.size)
         gram = np.empty((size, size), order="F")
-        self.design.multiplier(False).fill(gram, columns, positions, positions, self.weight, None)
+        self.design.fill_products(gram, columns, positions, positions, self.weight, None)
         values, predictor = self.x[columns], np.zeros(self.raw_gradient.size)
         model = GramModel(self.penalty, columns, gram, self.design.dots(columns, self.raw_gradient), values)
         model.minimise(0.01 * self.violation * float(self.parts.norm[columns].min()), 200)
