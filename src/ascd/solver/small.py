@@ -23,7 +23,7 @@ from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, wide
 from ascd.matrix.base import as_block
 from ascd.matrix.columns import clear, dot, scatter
-from ascd.problem.arithmetic import norm, violation_of
+from ascd.problem.arithmetic import lengths_of_blocks, norm, violation_of
 from ascd.problem.penalties import piece
 from ascd.problem.samples import Curvature, best_constant, fill_gradients, sample_gap
 from ascd.problem.terms import ByCoordinate, measured, positive_part, term_between
@@ -81,7 +81,7 @@ def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Fo
     Returns what was done, and the gradient there, of shape (n_features, n_outputs) in the order of the blocks.
     """
     if not state.terms.is_by_coordinate:
-        return _minimise_blocks(state)
+        return _minimise_blocks(state, tolerance)
     parts, loss, seen = state.problem.parts, state.loss, state.seen
     x, predictor, products = state.x.ravel().copy(), seen.predictor.ravel().copy(), np.empty(state.n)
     gradient, curvature = seen.raw_gradient.ravel().copy(), seen.curvature.own.ravel().copy()
@@ -104,8 +104,8 @@ def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Fo
     return found, products[:, None]
 
 
-def _minimise_blocks(state: State) -> tuple[Found, Array]:
-    """Minimise least squares over all blocks on their Gram matrix."""
+def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
+    """Minimise least squares over all blocks on their Gram matrix: violations v add about v·Σ‖x_b‖ to the gap."""
     problem, n, seen, terms = state.problem, state.n, state.seen, state.terms
     blocks, starts = np.arange(problem.groups.count), problem.groups.starts
     columns = as_block(problem.design.take(state.order), state.d)
@@ -120,10 +120,13 @@ def _minimise_blocks(state: State) -> tuple[Found, Array]:
         means = weight @ columns / weight.sum()
     scaled = np.sqrt(weight)[:, None] * (columns - means)
     gram = scaled.T @ scaled
-    sweep_blocks(
-        state.penalty, gram, gradient.ravel(), x.ravel(), starts, blocks, curvatures_in(gram, starts),
-        np.empty(terms.longest), state.outputs, max(SMALL_FINE * violation, rounding), MOST_BLOCK_SWEEPS,
-    )  # fmt: skip
+    target = SMALL_ROUGH * violation
+    for _ in range(2):
+        sweep_blocks(
+            state.penalty, gram, gradient.ravel(), x.ravel(), starts, blocks, curvatures_in(gram, starts),
+            np.empty(terms.longest), state.outputs, max(target, rounding), MOST_BLOCK_SWEEPS,
+        )  # fmt: skip
+        target = SMALL_FINE * tolerance / max(float(lengths_of_blocks(x, problem.ends).sum()), 1e-300)
     start = state.constant - means @ (x - state.x)
     there, moved = state.evaluate_at(columns @ x + (start + problem.offset))
     state.reads += 3 * n
