@@ -136,7 +136,6 @@ QUESTIONS = {
     "several": lambda source, columns: source.read_dots(columns, np.stack([VECTOR, WEIGHT], axis=1)),
     "add": lambda source, columns: source.read_add(columns, np.ones(columns.size), np.zeros(50)),
     "fetch": lambda source, columns: source.fetch(columns),
-    "check": lambda source, _: source.check_finite(),
 }
 ABOUT_COLUMNS = ("dots", "several", "add", "fetch")
 
@@ -194,11 +193,11 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(order, tmp_path, monke
         open_data(path)
     path.unlink()
     with pytest.raises(OSError, match="can no longer be read"):
-        data.as_design().check_finite()
+        data.as_design().fetch(np.arange(1))
     state = data.reader.numbers.state
     monkeypatch.setattr("ascd.io.opening.state_of", lambda _: state)  # it vanishes after it was looked at
     with pytest.raises(OSError, match=r"npy is damaged, or can no longer be read: .*No such file"):
-        data.as_design().check_finite()
+        data.as_design().fetch(np.arange(1))
 
 
 def test_sums_over_pieces_that_overflow_are_told_by_name(tmp_path):

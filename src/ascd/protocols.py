@@ -17,8 +17,8 @@ from typing import Any, Protocol
 class ColumnStorage(Protocol):
     """Where the stored entries of column j are: at positions p from ``start(j)`` to ``stop(j)``, row by row.
 
-    Uncompiled: ``stored()``, all entries, which are checked to be finite, and
-    ``to_scipy(n_samples, n_features)``, an array or sparse matrix of float64 of them all.
+    Uncompiled: ``stored()``, all entries, and ``to_scipy(n_samples, n_features)``, an array or sparse matrix of float64
+    of them all.
     """
 
     def start(self, j: int) -> int: ...

@@ -17,7 +17,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -320,7 +320,7 @@ def opened_product(estimator: Any, X: Any, columns: Array) -> Any:
     check_features(estimator, data.shape[1], data.names)
     found = data.times(np.asarray(columns, dtype=np.float64))
     if not np.isfinite(found).all():
-        check_finite(data.matrix, partial(data.matrix.column_stats, 1.0, np.empty((0, data.shape[0]))))
+        check_finite(data.matrix, data.matrix.column_stats(1.0, np.empty((0, data.shape[0]))).total)
     return found
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array, finite_values
+from ascd._core.checks import Array
 from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.columns import careful_products, fill_block, fill_squares
@@ -118,11 +118,6 @@ class Matrix(ABC):
         """Return Σ_k s_k·a_kj / Σ_k s_k of these columns; 0 where no sample counts."""
         total = float(weight.sum())
         return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
-
-    def check_finite(self) -> None:
-        """Raise a ValueError that says how many entries are not finite."""
-        for _, part, _ in self._portions(np.arange(self.shape[1])):
-            finite_values(part.matrix.stored() if self.is_sparse else as_block(part, self.shape[0]), "A")
 
     def _portions(self, columns: Array) -> Iterator[tuple[slice, Part, float]]:
         """Some of the columns at a time: their places among these, the columns in local memory, what reading costs."""

@@ -294,9 +294,6 @@ class Chunks(Remote):
         blocks = ((rows, there, one) for there, answers in found for rows, one in zip(self.spans, answers, strict=True))
         return joined(blocks, (self.shape[0], size), self.is_sparse)
 
-    def check_finite(self) -> None:
-        self._ask("check_finite", None)
-
     def _ask(
         self, request: str, columns: Array | None, of_rows: OfRows = lambda _: (), by_columns: tuple[Any, ...] = ()
     ) -> list[tuple[Any, list[Any]]]:

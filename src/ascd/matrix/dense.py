@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array, finite_values
+from ascd._core.checks import Array
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
@@ -70,9 +70,6 @@ class Local(Matrix):
 
     def in_memory(self) -> Local:
         return self
-
-    def check_finite(self) -> None:
-        finite_values(self.matrix.stored(), "A")
 
 
 class Dense(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ascd._core.checks import Array, finite_values
+from ascd._core.checks import Array
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats
 from ascd.matrix.cached import CachedMatrix, joined
@@ -99,10 +99,6 @@ class FileMatrix(CachedMatrix):
 
     def fetch(self, columns: Array) -> Local:
         return joined(self.pieces(columns), (self.shape[0], columns.size), self.is_sparse)
-
-    def check_finite(self) -> None:
-        for piece in self.pieces(None):
-            finite_values(piece.values.data if self.is_sparse else piece.values, "A")
 
     def pieces(self, columns: Array | None) -> Iterator[Piece]:
         """Yield what is requested in the order of the file; the next pieces are read ahead, unless they are large."""

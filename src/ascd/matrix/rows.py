@@ -48,10 +48,6 @@ class Rows(CachedMatrix):
         x[columns] = factors
         out += self.turned.dots(self.every, x)
 
-    def check_finite(self) -> None:
-        self.bytes_read += self.nbytes
-        self.turned.check_finite()
-
 
 class DenseRows(Rows):
     """A dense array in C order, of which a pass reads all."""

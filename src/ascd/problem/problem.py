@@ -15,7 +15,6 @@ M/2·‖a_i‖‖a_j‖ of M/2·⟨a_i, a_j⟩, since H − M/2·I has norm at m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -24,7 +23,8 @@ import numpy as np
 from ascd._core.checks import Array, as_parameter, as_vector, finite_values
 from ascd._core.contracts import check_methods, methods_of, users_classes
 from ascd._core.threads import as_n_jobs, use_threads
-from ascd.matrix.base import ColumnStats, Matrix
+from ascd.matrix import costs
+from ascd.matrix.base import ColumnStats, Matrix, as_block
 from ascd.matrix.open import open_design
 from ascd.problem.arithmetic import lengths_of_blocks, norm
 from ascd.problem.block_penalties import BlockNorm, Entrywise
@@ -392,7 +392,7 @@ def check_norms(design: Any, column_stats: ColumnStats, weight: Any, bound: floa
     square = column_stats.square
     largest = float(np.maximum(square, column_stats.plain).max())
     if not math.isfinite(largest):
-        check_finite(design, lambda: column_stats)
+        check_finite(design, column_stats.total)
     if not math.isfinite(largest * (max(bound, 1.0) if bound < math.inf else 1.0)):
         raise ValueError("A has columns whose squared norm overflows float64: rescale A")
     if square.min() < SMALLEST_SQUARE:
@@ -407,13 +407,15 @@ def check_norms(design: Any, column_stats: ColumnStats, weight: Any, bound: floa
             )
 
 
-def check_finite(design: Any, column_stats: Callable[[], ColumnStats]) -> None:
-    """Raise a ValueError that names what is not finite, and the first column whose sum is not."""
-    try:
-        design.check_finite()
-    except ValueError as error:
-        columns, names = np.flatnonzero(~np.isfinite(column_stats().total)), design.feature_names
-        if columns.size == 0:
-            raise
-        first = f"{columns[0]}" if names is None else repr(names[columns[0]])
-        raise ValueError(f"{error}; the first column with such is {first}") from None
+def check_finite(design: Matrix, total: Array) -> None:
+    """Raise a ValueError that names what is not finite; ``total`` are the sums of the columns, which show where."""
+    columns, names = np.flatnonzero(~np.isfinite(total)), design.feature_names
+    step = max(1, costs.BLOCK // design.shape[0])
+    for some in (columns[start : start + step] for start in range(0, columns.size, step)):
+        block = as_block(design.take(some), design.shape[0])
+        try:
+            finite_values(block, "A")
+        except ValueError as error:
+            j = some[~np.isfinite(block).all(axis=0)][0]
+            first = f"{j}" if names is None else repr(names[j])
+            raise ValueError(f"{error}; the first column with such is {first}") from None
