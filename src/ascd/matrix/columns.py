@@ -222,11 +222,6 @@ def careful_sums(vector: Array, sums: Array, start: int, stop: int) -> None:
         sums[part, 0], sums[part, 1], sums[part, 2] = total, rest, size
 
 
-def support(vector: Array) -> Array:
-    """Return the positions where the vector is not 0; NumPy finds True four times as fast as numbers."""
-    return np.flatnonzero(vector != 0.0)
-
-
 def farthest(vector: Array) -> float:
     """Return the largest |v_k|; nan if there is one among them."""
     return max(float(vector.max()), -float(vector.min()))

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ascd._core.checks import Array
-from ascd._core.jit import at, helper, kernel, wide
+from ascd._core.jit import helper, kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats
@@ -57,17 +57,21 @@ class DenseRows(Rows):
         self.values = values
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
-        squares = np.zeros((3, self.shape[1]))
-        return ColumnStats(squares[0], squares[1], squares[2], self._sums(vectors, squares, weight))
+        ones, count = np.ones(self.shape[0]), len(vectors)
+        weights = [] if np.ndim(weight) == 0 else [weight]
+        sums = self._sums(np.stack([*vectors, ones, ones, *weights]), count + 1)
+        total, plain, *square = sums[count:]
+        return ColumnStats(square[0] if weights else weight * plain, plain, total, sums[:count])
 
     def _dots(self, vectors: Array) -> Array:
         rows = np.ascontiguousarray(vectors.reshape(self.shape[0], -1).T)
-        return self._sums(rows, np.empty((0, 0)), 0.0).T.reshape(-1, *vectors.shape[1:])
+        return self._sums(rows, len(rows)).T.reshape(-1, *vectors.shape[1:])
 
-    def _sums(self, vectors: Array, squares: Array, weight: Any) -> Array:
+    def _sums(self, vectors: Array, squared: int) -> Array:
+        """vectors·A; of the last ones, from number ``squared`` on, with the squares of the entries."""
         self.bytes_read += self.nbytes
-        out, cost = np.zeros((len(vectors), self.shape[1])), (len(vectors) + len(squares)) * self.pass_cost()
-        share(cost, self.shape[1], sum_rows, self.values, weight, vectors, squares, out)
+        out = np.zeros((len(vectors), self.shape[1]))
+        share(len(out) * self.pass_cost(), self.shape[1], sum_rows, self.values, vectors, squared, out)
         return out
 
     def fetch(self, columns: Array) -> LocalDense:
@@ -113,10 +117,8 @@ class SparseRows(Rows):
 
 
 @kernel
-def sum_rows(
-    values: Array, weight: Any, vectors: Array, squares: Array, products: Array, start: int, stop: int
-) -> None:
-    """products += vectors·A, and where there are ``squares``, Σ s·a², Σ a² and Σ a.
+def sum_rows(values: Array, vectors: Array, squared: int, out: Array, start: int, stop: int) -> None:
+    """out += vectors·A, and of the last vectors, from number ``squared`` on, with the squares of the entries.
 
     Few rows of few columns at a time, so that a second reading finds them in the cache.
     """
@@ -125,32 +127,14 @@ def sum_rows(
         end = min(row + TILE_ROWS, d)
         for first in range(start, stop, TILE):
             last = min(first + TILE, stop)
-            if squares.shape[0] > 0:
-                add_row_sums(values, weight, row, end, squares[0], squares[1], squares[2], first, last)
             for m in range(vectors.shape[0]):
-                add_whole_rows(values, vectors[m], row, end, products[m], first, last)
+                add_whole_rows(values, vectors[m], m >= squared, row, end, out[m], first, last)
 
 
 @helper
-def add_row_sums(
-    values: Array, weight: Any, row: int, end: int, square: Array, plain: Array, total: Array, first: int, last: int
+def add_whole_rows(
+    values: Array, vector: Array, is_squared: bool, row: int, end: int, out: Array, first: int, last: int
 ) -> None:
-    """Σ s·a², Σ a² and Σ a of these columns, four rows at a time as in ``add_whole_rows``."""
-    for k in range(row, end, 4):
-        k1, k2, k3 = min(k + 1, end - 1), min(k + 2, end - 1), min(k + 3, end - 1)
-        is1, is2, is3 = 1.0 * (k1 > k), 1.0 * (k2 > k1), 1.0 * (k3 > k2)
-        s0, s1, s2, s3 = at(weight, k), at(weight, k1), at(weight, k2), at(weight, k3)
-        for number in range(first, last):
-            j = wide(number)
-            a, b = np.float64(values[k, j]), is1 * np.float64(values[k1, j])
-            c, e = is2 * np.float64(values[k2, j]), is3 * np.float64(values[k3, j])
-            square[j] += (s0 * a * a + s1 * b * b) + (s2 * c * c + s3 * e * e)
-            plain[j] += (a * a + b * b) + (c * c + e * e)
-            total[j] += (a + b) + (c + e)
-
-
-@helper
-def add_whole_rows(values: Array, vector: Array, row: int, end: int, out: Array, first: int, last: int) -> None:
     """Four rows at a time, the last ones with factors of 0: the sums are read and written once for them."""
     for k in range(row, end, 4):
         k1, k2, k3 = min(k + 1, end - 1), min(k + 2, end - 1), min(k + 3, end - 1)
@@ -158,8 +142,12 @@ def add_whole_rows(values: Array, vector: Array, row: int, end: int, out: Array,
         v2, v3 = vector[k2] if k2 > k1 else 0.0, vector[k3] if k3 > k2 else 0.0
         for number in range(first, last):
             j = wide(number)
-            ahead = v0 * np.float64(values[k, j]) + v1 * np.float64(values[k1, j])
-            out[j] += ahead + (v2 * np.float64(values[k2, j]) + v3 * np.float64(values[k3, j]))
+            a, b = np.float64(values[k, j]), np.float64(values[k1, j])
+            c, e = np.float64(values[k2, j]), np.float64(values[k3, j])
+            if is_squared:
+                a, b, c, e = a * a, b * b, c * c, e * e
+            ahead = v0 * a + v1 * b
+            out[j] += ahead + (v2 * c + v3 * e)
 
 
 @kernel
