@@ -24,7 +24,7 @@ from ascd.matrix import columns as operations
 from ascd.matrix import costs
 from ascd.matrix.base import CONSTANT, Matrix, Part
 from ascd.matrix.dense import Dense, Local, LocalDense
-from ascd.matrix.open import as_local, open_design
+from ascd.matrix.open import open_design
 from ascd.matrix.sparse import CSC, as_rows
 from ascd.problem.losses import Sample
 
@@ -176,7 +176,7 @@ def test_fits_are_those_of_float64_columns(form):
     """Solutions, paths, the engine, which copies rows, and estimators."""
     data, y = IN_PLACE[form], np.where(np.median(SIGNAL) < SIGNAL, 1.0, -1.0)
     for loss, b in (("squared", SIGNAL), ("logistic", y)):
-        expected = ascd.solve(ascd.Problem(as_local(A), b, loss, ascd.L1(2.0)), tol=1e-10, intercept=True)
+        expected = ascd.solve(ascd.Problem(np.asfortranarray(A), b, loss, ascd.L1(2.0)), tol=1e-10, intercept=True)
         problem = ascd.Problem(data, b, loss, ascd.L1(2.0))
         found = ascd.solve(problem, tol=1e-10, intercept=True)
         assert found.converged

@@ -206,13 +206,12 @@ def with_local_columns(problem: Problem) -> Problem:
     if problem.parts.matrix is not None:
         return problem
     design: Any = problem.design
-    local = None if design.is_dear else design.in_memory()
-    if local is None:
+    if design.is_dear or not hasattr(design, "in_memory"):
         raise TypeError(
             f"minimize reads single columns, which must be in local memory; {type(design).__name__} keeps them: use "
             "ascd.solve"
         )
-    other = copy(problem)
+    other, local = copy(problem), design.in_memory()
     other.design, other.parts = local, problem.parts._replace(matrix=local.matrix)
     return other
 

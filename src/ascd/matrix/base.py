@@ -210,10 +210,6 @@ class Matrix(ABC):
         """Columns that can be copied into local memory and kept: working sets are no larger."""
         return self.shape[1]
 
-    def in_memory(self) -> Matrix | None:
-        """Return a copy with all columns in local memory; None where there is none."""
-        return None
-
 
 def as_block(part: Part, d: int) -> Array:
     """Return columns in local memory as a dense array of shape (d, part.places.size), in Fortran order."""

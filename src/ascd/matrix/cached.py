@@ -33,6 +33,7 @@ class Remote(Matrix):
         return Part(self.fetch(columns).matrix, np.arange(columns.size))
 
     def in_memory(self) -> Local:
+        """Return a copy of all columns in local memory."""
         return self.fetch(np.arange(self.shape[1]))
 
 

@@ -68,9 +68,6 @@ class Local(Matrix):
     def take(self, columns: Array) -> Part:
         return Part(self.matrix, columns)
 
-    def in_memory(self) -> Local:
-        return self
-
 
 class Dense(NamedTuple):
     """Column-major storage of numbers of any type; what is read of them is float64."""

@@ -53,15 +53,7 @@ def open_design(A: Any) -> Matrix:
         check_sparse(A)
     else:
         A = as_matrix(A)
-    return _in_place(A) if is_read_in_place(A) else as_local(A)
-
-
-def as_local(A: Any) -> LocalDense | LocalSparse:
-    """Return columns of float64 in local memory; copied where they are not that already."""
-    given = as_design(A)
-    if isinstance(given, np.ndarray):
-        return LocalDense(Dense(unlocked(given)), given.shape)
-    return LocalSparse(CSC(*map(unlocked, unsigned(given))), given.shape)
+    return as_stored(A if is_read_in_place(A) else as_design(A))
 
 
 def is_design(A: Any) -> bool:
@@ -106,7 +98,8 @@ def is_read_in_place(A: Any) -> bool:
     return bool(is_large and A.dtype in READ_IN_PLACE)
 
 
-def _in_place(A: Any) -> Matrix:
+def as_stored(A: Any) -> Matrix:
+    """Return an array, contiguous in either way, or a sparse matrix by columns or rows as a matrix on its memory."""
     is_sparse = hasattr(A, "tocsc")
     values = A.data if is_sparse else A.view(np.ndarray)
     values = unlocked(values.view(np.uint8) if values.dtype == np.bool_ else values)  # booleans are read as bytes
