@@ -33,8 +33,7 @@ from ascd._core.checks import Array, as_finite_vector, check_places, refuse_mask
 from ascd._core.devices import library_of, to_host
 from ascd.estimators._parameters import documented
 from ascd.matrix.base import as_block
-from ascd.matrix.chunked import InTurn, TallChunks, chunked
-from ascd.matrix.dense import Dense, LocalDense
+from ascd.matrix.chunked import with_constant
 from ascd.matrix.on_dask import as_array, check_chunk, check_collection, computed, known_widths
 from ascd.matrix.open import (
     brought_if_small,
@@ -246,17 +245,14 @@ class Data:
 
     def with_constant(self, value: float) -> Data:
         """Return X with a constant last column, in X's own layout."""
-        X, (d, n), column = self.matrix, self.shape, np.full((self.shape[0], 1), float(value))
+        X, (d, n) = self.matrix, self.shape
         if sparse.issparse(X):
-            return Data(sparse.hstack([X, column], format=X.format))
+            return Data(sparse.hstack([X, np.full((d, 1), float(value))], format=X.format))
         if self.is_local:
             extended = np.empty((d, n + 1), order="C" if X.flags.c_contiguous else "F")
-            extended[:, :-1], extended[:, -1:] = X, column
+            extended[:, :-1], extended[:, -1] = X, value
             return Data(extended)
-        if isinstance(X, TallChunks):
-            return Data(X.with_constant(float(value)))
-        parts = InTurn([X, LocalDense(Dense(column), (d, 1))])
-        return Data(chunked(parts, np.array([0, d]), np.array([0, n, n + 1])))
+        return Data(with_constant(X, float(value)))
 
     def laid_out(self, by_samples: bool) -> Data:
         """Return X in a layout whose rows (or columns) are contiguous."""

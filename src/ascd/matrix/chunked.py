@@ -155,10 +155,15 @@ REQUESTS: dict[str, Callable[..., Any]] = {
 }
 
 
-def with_constant(chunk: Any, value: float) -> Any:
-    """Return a chunk with one more column, which is constant; a chunk without rows as it is."""
-    (d, n), column = chunk.shape, LocalDense(Dense(np.full((chunk.shape[0], 1), value, order="F")), (chunk.shape[0], 1))
-    return WideChunks(InTurn([chunk, column]), np.array([0, d]), np.array([0, n, n + 1])) if d else chunk
+def with_constant(matrix: Matrix, value: float) -> Matrix:
+    """Return a matrix with one more column, which is constant; row chunks of tall data get it where they are."""
+    d, n = matrix.shape
+    if isinstance(matrix, TallChunks):
+        executor, rows = copy(matrix.executor), np.array([0, *(span.stop for span in matrix.spans)])
+        executor.chunks = [executor.run(with_constant, chunk, value) for chunk in executor.chunks]
+        return TallChunks(executor, rows, np.array([0, n + 1]))
+    column = LocalDense(Dense(np.full((d, 1), value, order="F")), (d, 1))
+    return WideChunks(InTurn([matrix, column]), np.array([0, d]), np.array([0, n, n + 1]))
 
 
 # ---- sums of the answers of row chunks
@@ -370,12 +375,6 @@ class TallChunks(Chunks):
                 products = factor * found.products[np.ix_(there, there)]
                 return Moments(columns, factor * found.total, found.means[there], products)
         return None
-
-    def with_constant(self, value: float) -> TallChunks:
-        """Return the matrix with one more column: chunks get it where they are."""
-        executor, rows = copy(self.executor), np.array([0, *(span.stop for span in self.spans)])
-        executor.chunks = [executor.run(with_constant, chunk, value) for chunk in executor.chunks]
-        return TallChunks(executor, rows, np.array([0, self.shape[1] + 1]))
 
     def over_rows(self, function: Callable[..., Any], kept: Sequence[Any], *arguments: Any) -> Any:
         """Return ``function(chunk, kept, *arguments)`` of every row chunk, added up; one round.
