@@ -130,41 +130,34 @@ class GradientBounds:
         flat, is_all = gradient.ravel(), blocks is self.everything
         is_exact, self.exact_for = self.is_exact(gradient) or is_all, None
         self.references[here], self.total[here] = flat, gradient.sum(axis=0)
-        self.square[here] = float(np.einsum("i,i->", flat, flat))  # the same bits with any number of threads
+        self.square[here] = square_of(flat)
         if is_all:
             self.used[:], self.slot[:] = 0, here
             self.product[:] = self.estimate[:] = found
             self.radius[:] = 0.0
         else:
-            starts = self.problem.groups.starts
-            keep_exact(blocks, here, found, starts, self.slot, self.used, self.product, self.estimate, self.radius)
+            rows, left = self.rows(blocks), self.slot[blocks]
+            self.used -= np.bincount(left[left >= 0], minlength=self.used.size)
+            self.product[rows] = self.estimate[rows] = found
+            self.slot[blocks], self.radius[blocks] = here, 0.0
         self.used[here] += blocks.size
         self.exact_for = gradient if is_exact else None
 
     def _compare(self, gradient: Array) -> None:
         """Fill in ``place``: how the raw gradient lies to the references."""
-        total = gradient.sum(axis=0)
-        compare(gradient.ravel(), self.references, self.square, self.used, self.place)
-        for r in np.flatnonzero(self.used) if self.intercept else ():
-            self.place[2, r] = float(np.linalg.norm(total - self.place[0, r] * self.total[r]))
+        flat, total = gradient.ravel(), gradient.sum(axis=0)
+        size = square_of(flat)
+        for r in np.flatnonzero(self.used):
+            with np.errstate(all="ignore"):
+                along = share_along(float(np.einsum("i,i->", self.references[r], flat)), self.square[r])
+                rest = square_of(flat - along * self.references[r])
+                across = float(np.linalg.norm(total - along * self.total[r])) if self.intercept else 0.0
+            self.place[:, r] = along, length_across(rest, SQUARE_ROUNDING * SQUARE_ROUNDING * size, size), across
 
 
-@kernel
-def compare(gradient: Array, references: Array, square: Array, used: Array, place: Array) -> None:
-    """Fill in s and ‖E‖ of the raw gradient for every reference that blocks refer to."""
-    size = 0.0
-    for k in range(gradient.size):
-        size += gradient[k] * gradient[k]
-    for r in range(used.size):
-        if used[r] > 0:
-            product, rest = 0.0, 0.0
-            for k in range(gradient.size):
-                product += references[r, k] * gradient[k]
-            along = share_along(product, square[r])
-            for k in range(gradient.size):
-                away = gradient[k] - along * references[r, k]
-                rest += away * away
-            place[0, r], place[1, r] = along, length_across(rest, SQUARE_ROUNDING * SQUARE_ROUNDING * size, size)
+def square_of(vector: Array) -> float:
+    """Return ‖v‖², the same bits with any number of threads."""
+    return float(np.einsum("i,i->", vector, vector))
 
 
 @kernel
@@ -189,21 +182,3 @@ def fill_balls(
             for j in range(wide(starts[b]), wide(starts[b + 1])):
                 for t in range(product.shape[1]):
                     estimate[j, t] = place[0, wide(max(slot[b], 0))] * product[j, t]
-
-
-@kernel
-def keep_exact(
-    blocks: Array, here: int, found: Array, starts: Array, slot: Array, used: Array, product: Array, estimate: Array,
-    radius: Array,
-) -> None:  # fmt: skip
-    """Let these blocks refer to reference ``here``, with the products ``found``."""
-    first = 0
-    for i in range(blocks.size):
-        b = wide(blocks[i])
-        if slot[b] >= 0:
-            used[wide(slot[b])] -= 1
-        slot[b], radius[b] = here, 0.0
-        for j in range(wide(starts[b]), wide(starts[b + 1])):
-            for t in range(product.shape[1]):
-                product[j, t] = estimate[j, t] = found[first, t]
-            first += 1
