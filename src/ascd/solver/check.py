@@ -77,21 +77,18 @@ class OptimalityCheck:
         subgradients(state.penalty, state.x.ravel(), low, high)
         return Wanted(low, high, max(tuning.LARGEST_SET, 2 * state.support.size))
 
-    def _screen_again(self, is_certified_next: bool) -> None:
+    def _screen_again(self) -> None:
         self.candidates = self.state.terms.screen(self.state.x, self.bounds.estimate, self.bounds.radius)
-        self._measure(is_certified_next)
+        self._measure()
 
-    def _measure(self, is_certified_next: bool = False) -> None:
-        """Estimate the gap from the candidates; not its sum over samples where a certificate follows."""
+    def _measure(self) -> None:
+        """Estimate the gap from the candidates."""
         state, terms, seen = self.state, self.state.terms, self.state.seen
         interval = state.x, self.bounds.estimate, self.bounds.radius, self.candidates
         found = terms.measure(*interval)
         gap, is_finite = terms.quick_gap(*interval, found.scale)
         is_certain = is_finite and found.infeasible == 0.0
-        if is_certified_next and is_certain:
-            gap = math.inf
-        else:
-            gap += found.infeasible + state.loss.gap(seen.predictor, seen.raw_gradient, np.empty(0), found.scale)
+        gap += found.infeasible + state.loss.gap(seen.predictor, seen.raw_gradient, np.empty(0), found.scale)
         first_order = math.inf if is_certain else gap
         self.report = Report(float(seen.value + found.cost), gap, found.violation, is_certain, first_order)
 
@@ -106,7 +103,7 @@ class OptimalityCheck:
     def settle_without_data(self, enough: float) -> None:
         """Certify from what is known where no column can be read any more; a gap of inf where that is nothing."""
         self.bounds.update(self.state.raw_gradient)
-        self._screen_again(False)
+        self._screen_again()
         try:
             self._certify(enough)
         except DataGone:
@@ -120,7 +117,7 @@ class OptimalityCheck:
             else:
                 self.state.recompute()
                 self.bounds.update(self.state.raw_gradient)
-                self._screen_again(is_certified_next=True)
+                self._screen_again()
         can_fit = self._certify(tolerance).can_fit
         if self.report.gap <= tolerance:
             return Status.CONVERGED
@@ -140,7 +137,7 @@ class OptimalityCheck:
             if not state.is_fresh:
                 state.recompute()
             self.bounds.read_all(state.raw_gradient)
-        self._screen_again(is_certified_next=True)
+        self._screen_again()
 
     def _certify(self, enough: float) -> Certificate:
         state, bounds = self.state, self.bounds
@@ -172,24 +169,19 @@ class OptimalityCheck:
         for start in range(0, free.size, tuning.LARGEST_SET):
             if not gain <= tolerance:
                 break
-            gain += self._own_gains(free[start : start + tuning.LARGEST_SET])
+            gain += self._own_gains(self.bounds.rows(free[start : start + tuning.LARGEST_SET]))
         return bool(gain <= tolerance)
 
-    def _own_gains(self, blocks: Array) -> float:
-        """Return what the Newton steps of free coordinates would gain, each by itself, from their own entries.
+    def _own_gains(self, rows: Array) -> float:
+        """Return what the Newton steps of free coefficients would gain, each by itself, from their own entries.
 
         Beside an intercept a column counts less its mean.
         """
-        state, seen, rows = self.state, self.state.seen, self.bounds.rows(blocks)
-        violation = None
+        state, seen, total = self.state, self.state.seen, 0.0
+        low, high = np.zeros((2, state.n))
         if state.terms.is_by_coordinate:
-            low, high = np.empty((2, state.n))
             subgradients(state.penalty, state.x.ravel(), low, high)
-            g = self.bounds.estimate[rows, 0]
-            violation = np.maximum(0.0, np.maximum(g + low[rows], -g - high[rows]))
-            if not violation.any():
-                return 0.0
-        block, total = as_block(state.matrix.take(state.order[rows]), state.d), 0.0
+        block = as_block(state.matrix.take(state.order[rows]), state.d)
         for t in range(state.outputs):
             own = state.loss.own_curvature(seen, t)
             with np.errstate(all="ignore"):
@@ -198,7 +190,8 @@ class OptimalityCheck:
                 # of a constant column beside the intercept rounding is left, here and there
                 size = own @ block**2
                 is_constant = (size > 0.0) & (curvature <= ((state.d + 8.0) * UNIT) ** 2 * size)
-                gradient = np.abs(seen.raw_gradient[:, t] @ centred) if violation is None else violation
-                step = np.divide(gradient, curvature, out=np.zeros(rows.size), where=(gradient != 0.0) & ~is_constant)
-                total += float(gradient @ (np.abs(state.x[rows, t]) + step))
+                g = seen.raw_gradient[:, t] @ centred
+                violation = np.maximum(0.0, np.maximum(g + low[rows], -g - high[rows]))
+                step = np.divide(violation, curvature, out=np.zeros(rows.size), where=(violation != 0.0) & ~is_constant)
+                total += float(violation @ (np.abs(state.x[rows, t]) + step))
         return total
