@@ -28,7 +28,7 @@ from ascd.results import Limits, Status, has_no_minimum
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
 from ascd.solver.check import OptimalityCheck, Report
-from ascd.solver.rows import RowNewton
+from ascd.solver.rows import RowIterate, RowNewton
 from ascd.solver.small import is_small, minimise_small
 from ascd.solver.smooth import Smooth
 from ascd.solver.state import State
@@ -77,30 +77,29 @@ class Solver:
         return Smooth(self.state)
 
     @property
+    def ahead(self) -> RowIterate | None:
+        """The iterate of the row chunks that the state has not followed to, if there is one."""
+        return self.rows.iterate if self.rows is not None and self.rows.is_ahead else None
+
+    @property
     def report(self) -> Report:
         """How good the point is."""
         if self.proved is not None:
             return self.proved
-        return self.rows.report if self.rows is not None and self.rows.is_ahead else self.check.report
+        return self.rows.report if self.rows is not None and self.ahead else self.check.report
 
     @property
     def x(self) -> Array:
-        if self.rows is not None and self.rows.is_ahead:
-            return self.rows.iterate.x[:, None]  # type: ignore[union-attr]
-        return self.state.x
+        return self.ahead.x[:, None] if self.ahead else self.state.x
 
     @property
     def constant(self) -> Array:
-        if self.rows is not None and self.rows.is_ahead:
-            return np.array([self.rows.iterate.constant])  # type: ignore[union-attr]
-        return self.state.constant
+        return np.array([self.ahead.constant]) if self.ahead else self.state.constant
 
     @property
     def loss_value(self) -> float:
         """The loss at the point."""
-        if self.rows is not None and self.rows.is_ahead:
-            return self.rows.iterate.loss  # type: ignore[union-attr]
-        return self.state.seen.value
+        return self.ahead.loss if self.ahead else self.state.seen.value
 
     @property
     def reads(self) -> int:

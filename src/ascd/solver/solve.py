@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -93,27 +93,19 @@ def solve(
     x = as_start(problem, x0, intercept)
     constant = np.zeros(problem.n_outputs) if intercept0 is None else as_constant(problem, intercept0, intercept)
     is_cold = x0 is None and intercept0 is None and callback is None
-    start = Start(x, intercept, constant)
     in_box = is_cold and not progress and not intercept and is_for_descent(problem, tol, limits)
     library = threads if in_box or not problem.is_by_coordinate else 1
     entries = problem.n_samples * problem.n_features
     with quiet(threads, entries, library), progress_bar(progress, limits.max_iter) as show:
-        return _run(problem, start, in_box, tol, limits, callback, show)
-
-
-class Start(NamedTuple):
-    """Where a run begins."""
-
-    x: Array
-    intercept: bool
-    constant: Array
+        stopwatch = Stopwatch()
+        solver = Solver(problem, x, intercept, constant)
+        return _run(solver, stopwatch, in_box, tol, limits, callback, show)
 
 
 def _run(
-    problem: Problem, start: Start, in_box: bool, tol: float, limits: Limits, callback: Any, show: Any
+    solver: Solver, stopwatch: Stopwatch, in_box: bool, tol: float, limits: Limits, callback: Any, show: Any
 ) -> Solution:
-    stopwatch, is_interrupted = Stopwatch(), False
-    solver = Solver(problem, start.x, start.intercept, start.constant)
+    problem, is_interrupted = solver.problem, False
     reference = as_reference(problem, solver.state)
     if in_box:
         solver, outcome = solver_after_descent(problem, solver, tol * reference, limits)
