@@ -25,6 +25,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix.base import CONSTANT, Matrix, Part, as_block
+from ascd.problem.samples import Curvature
 from ascd.problem.softmax import solve_singular
 from ascd.solver import tuning
 from ascd.solver.newton import (
@@ -39,6 +40,8 @@ from ascd.solver.newton import (
 )  # fmt: skip
 from ascd.solver.sweeps import (
     column_curvatures,
+    curvatures_in,
+    curvatures_of,
     sweep_block_columns,
     sweep_blocks,
     sweep_columns,
@@ -285,11 +288,9 @@ class BlockGramModel(BlockModel):
     Coefficients of outputs that are coupled have shape (size, 1).
     """
 
-    def __init__(
-        self, penalty: Any, layout: BlockLayout, gram: Array, lipschitz: Array, gradient: Array, x: Array
-    ) -> None:
-        self.penalty, self.layout, self.lipschitz, self.x = penalty, layout, lipschitz, x
-        self.gram, self.gradient = gram, gradient
+    def __init__(self, penalty: Any, layout: BlockLayout, gram: Array, gradient: Array, x: Array) -> None:
+        self.penalty, self.layout, self.x = penalty, layout, x
+        self.gram, self.gradient, self.lipschitz = gram, gradient, curvatures_in(gram, layout.starts)
         # some 10 ms: 400 sweeps leave nearly parallel columns far from their minimum
         self.most_sweeps = max(tuning.MOST_BLOCK_SWEEPS, 10_000_000 // (gram.shape[0] * x.size))
         self.has_pieces = hasattr(penalty, "block_piece")
@@ -326,11 +327,12 @@ class BlockColumnModel(BlockModel):
     patience = 3
 
     def __init__(
-        self, penalty: Any, part: Part, layout: BlockLayout, lipschitz: Array, own: Array, gradient: Array, x: Array,
+        self, penalty: Any, part: Part, layout: BlockLayout, curvature: Curvature, gradient: Array, x: Array,
         intercept: bool,
     ) -> None:  # fmt: skip
-        self.penalty, self.part, self.layout, self.lipschitz, self.x = penalty, part, layout, lipschitz, x
-        self.own, self.raw_gradient, self.intercept = own, gradient.copy(), intercept
+        self.penalty, self.part, self.layout, self.x = penalty, part, layout, x
+        self.lipschitz = curvatures_of(part, layout, curvature.most)
+        self.own, self.raw_gradient, self.intercept = curvature.own, gradient.copy(), intercept
         self.shift, self.reads, self.rooms = np.zeros(x.shape[1]), 0, np.empty((2, layout.longest))
         d, outputs = gradient.shape
         is_wide = outputs == 1 and d < x.size <= tuning.BLOCK_GRAM_FLOOR // (8 * d)

@@ -39,7 +39,7 @@ from ascd.solver.models import (
     without_constants,
 )  # fmt: skip
 from ascd.solver.state import State
-from ascd.solver.sweeps import curvatures_in, curvatures_of, mark_movable
+from ascd.solver.sweeps import mark_movable
 from ascd.solver.working_set import BlockLayout, WorkingSet
 
 
@@ -73,7 +73,7 @@ class Subproblem:
         """Return the working set, or parts of it where coupled outputs have too many coefficients for one matrix."""
         if not self.state.loss.is_coupled:
             return [working]
-        sizes = self._movable(working, self.state.x[working.rows], self._block_gradient(working))[1]
+        sizes = self._movable(working, self.state.x[working.rows], self._exact(working.blocks, working.rows))[1]
         number = np.cumsum(sizes) // self.largest_gram
         parts = np.split(working.blocks, np.flatnonzero(np.diff(number)) + 1)
         return [WorkingSet(working.problem, blocks, working.target) for blocks in parts]
@@ -178,12 +178,16 @@ class Subproblem:
     def _gradient(self, columns: Array, gradient: Array) -> Array:
         """Return the products of the columns with the model's raw gradient; at the state's, what is known of them."""
         if gradient is self.state.raw_gradient:
-            unread = columns[self.bounds.radius[columns] > 0.0]
-            if unread.size:
-                self.bounds.read(unread, gradient)
-            return self.bounds.estimate[columns, 0]
+            return self._exact(columns, columns)[:, 0]
         self.state.reads += columns.size
         return self.matrix.dots(columns, gradient)
+
+    def _exact(self, blocks: Array, rows: Array) -> Array:
+        """Return the exact gradient of these blocks, whose ``rows`` these are, of shape (m, T)."""
+        unread = blocks[self.bounds.radius[blocks] > 0.0]
+        if unread.size:
+            self.bounds.read(unread, self.state.raw_gradient)
+        return np.ascontiguousarray(self.bounds.estimate[rows])
 
     def _weigh_means(self, columns: Array, weight: Array) -> None:
         """Compute the means of these columns for these curvatures; they stay 0 without an intercept."""
@@ -239,7 +243,8 @@ class Subproblem:
 
     def _minimise_blocks(self, working: WorkingSet, curvature: Curvature, target: float) -> ModelStep:
         state, layout, columns = self.state, working.layout, working.columns
-        x, gradient, target = state.x[working.rows], self._block_gradient(working), max(target, self._rounding())
+        x, gradient = state.x[working.rows], self._exact(working.blocks, working.rows)
+        target = max(target, self._rounding())
         if state.loss.is_coupled:
             entries, sizes = self._movable(working, x, gradient)
             if entries.size <= 2 * self.largest_gram:
@@ -249,16 +254,14 @@ class Subproblem:
         most = max(1000, 2 * state.d) if state.outputs == 1 else columns.size
         if not state.loss.is_coupled and columns.size > min(self.largest_gram, most):
             return self._sweep_over_blocks(working, curvature, target, x)
-        model = self._block_model(layout, self._block_gram(columns, curvature.most), gradient, x)
+        model = BlockGramModel(state.penalty, layout, self._block_gram(columns, curvature.most), gradient, x)
         model.minimise(target, model.most_sweeps)
         shift = -self.means[columns] @ (x - before)
         return ModelStep.on(working, x, shift)
 
     def _sweep_over_blocks(self, working: WorkingSet, curvature: Curvature, target: float, x: Array) -> ModelStep:
         state, layout, part = self.state, working.layout, self.matrix.take(working.columns)
-        lipschitz = curvatures_of(part, layout, curvature.most)
-        given = state.penalty, part, layout, lipschitz, curvature.own, state.raw_gradient, x, state.intercept
-        model = BlockColumnModel(*given)
+        model = BlockColumnModel(state.penalty, part, layout, curvature, state.raw_gradient, x, state.intercept)
         model.minimise(target, tuning.MOST_BLOCK_SWEEPS)
         state.reads += model.reads
         return ModelStep.on(working, x, model.shift)
@@ -278,7 +281,7 @@ class Subproblem:
         if state.intercept:
             gram, constants = without_constants(gram, state.outputs)
         values = x.reshape(-1, 1)[entries]
-        model = self._block_model(layout, gram, gradient.reshape(-1, 1)[entries], values)
+        model = BlockGramModel(state.penalty, layout, gram, gradient.reshape(-1, 1)[entries], values)
         model.minimise(target, model.most_sweeps)
         change = values[:, 0] - x.ravel()[entries]
         x.ravel()[entries] = values[:, 0]
@@ -291,16 +294,6 @@ class Subproblem:
             given = x.ravel(), gradient.ravel(), np.empty(layout.longest), x.shape[1], moves.ravel()
             mark_movable(penalty, layout.blocks, layout.starts, *given)
         return np.flatnonzero(moves), np.add.reduceat(moves.sum(axis=1), layout.starts[:-1])
-
-    def _block_model(self, layout: BlockLayout, gram: Array, gradient: Array, x: Array) -> BlockGramModel:
-        return BlockGramModel(self.state.penalty, layout, gram, curvatures_in(gram, layout.starts), gradient, x)
-
-    def _block_gradient(self, working: WorkingSet) -> Array:
-        """Return the exact gradient of the working set, of shape (m, T)."""
-        unread = working.blocks[self.bounds.radius[working.blocks] > 0.0]
-        if unread.size:
-            self.bounds.read(unread, self.state.raw_gradient)
-        return np.ascontiguousarray(self.bounds.estimate[working.rows])
 
     def _block_gram(self, columns: Array, weight: Array) -> Array:
         """Return the Gram matrix of these columns by rows."""
