@@ -22,6 +22,7 @@ one output: coefficient (j, t) is row jT + t.  Where only some outputs of a colu
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -236,7 +237,10 @@ def _solve(gram: Array, found: PenaltyPieces, right: Array) -> Array | None:
         matrix = gram.copy()
         np.fill_diagonal(matrix, diagonal + shift * (diagonal + diagonal.mean()))
         if is_flat:
-            subtract_ranks(matrix, found.kappa, found.unit, found.starts)
+            for first, last in itertools.pairwise([*found.starts, diagonal.size]):
+                unit = found.unit[first:last, 0]
+                if found.kappa[first] > 0.0:
+                    matrix[first:last, first:last] -= found.kappa[first] * np.outer(unit, unit)
         with library_helps(diagonal.size**3 / 3.0):
             factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # symmetric, and by columns as LAPACK has it
         if failed:
@@ -271,14 +275,3 @@ def _with_kinks(first: Array, inverse: Array, found: PenaltyPieces) -> Array | N
     sizes = np.diff(np.append(starts, first.shape[0]))
     step: Array = first + inverse @ (np.repeat(share, sizes)[:, None] * found.unit)
     return step
-
-
-@kernel
-def subtract_ranks(matrix: Array, kappa: Array, unit: Array, starts: Array) -> None:
-    """matrix −= Σ_b κ_b x̂_b x̂_bᵀ, for one output."""
-    for b in range(starts.size):
-        first, last = wide(starts[b]), wide(starts[b + 1]) if b + 1 < starts.size else kappa.size
-        if kappa[first] > 0.0:
-            for i in range(first, last):
-                for j in range(first, last):
-                    matrix[i, j] -= kappa[first] * unit[i, 0] * unit[j, 0]
