@@ -270,7 +270,8 @@ class BlockModel(Model):
         for is_bound in (False, True):
             found = pieces_of(self.penalty, self.layout, self.x)
             right = np.where(found.is_free, -(self.gradient_now() + found.derivative), 0.0)
-            change = self.direction(found.bounds(self.x) if is_bound else found, right) if found.is_free.any() else None
+            system = found.quadratic_bound(self.x) if is_bound else found
+            change = self.direction(system, right) if found.is_free.any() else None
             if change is None:
                 return False
             predicted = 0.5 * float(np.vdot(right, change))

@@ -105,7 +105,7 @@ class PenaltyPieces(NamedTuple):
     def of_rows(self, rows: Array) -> PenaltyPieces:
         return PenaltyPieces(*(part[rows] for part in self))
 
-    def bounds(self, x: Array) -> PenaltyPieces:
+    def quadratic_bound(self, x: Array) -> PenaltyPieces:
         """Ψ_b(z) ≤ Ψ_b(x) + ½Σ_j c_j(z_j² − x_j²) with c_j = Ψ_b′(x)_j/x_j, the largest of a row, as pieces."""
         ratio = np.divide(self.derivative, x, out=np.repeat(self.ridge[:, None], x.shape[1], axis=1), where=x != 0.0)
         zero = np.zeros(self.kappa.shape)
