@@ -42,10 +42,9 @@ class Loss(Protocol):
 
 
 class LossOptions(Protocol):
-    """Compiled: value + conjugate(u) − u·z without cancellation; weight·loss(y, z).  Wrong targets: a ValueError."""
+    """Compiled: value + conjugate(u) − u·z without cancellation.  Wrong targets: a ValueError."""
 
     def divergence(self, y: float, z: float, u: float) -> float: ...
-    def weighted_value(self, weight: float, y: float, z: float) -> float: ...
     def check_target(self, target: Any) -> None: ...
 
 

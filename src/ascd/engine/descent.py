@@ -18,7 +18,6 @@ from ascd.engine.intervals import Intervals
 from ascd.engine.tuning import FEWEST_STEPS, OUTSIDE_ROUNDING, SUMS_A_STEP
 from ascd.matrix.columns import dot
 from ascd.problem.arithmetic import square_over, square_times
-from ascd.problem.losses import weighted_value
 from ascd.problem.problem import Parts
 
 
@@ -176,7 +175,7 @@ def objective_at(problem: Any, x: Array, predictor: Array) -> float:
     total = 0.0
     for k in range(predictor.size):
         weight, target = at(problem.sample.weight, k), problem.sample.target[k]
-        total += weighted_value(problem.loss, weight, target, predictor[k]) if weight > 0.0 else 0.0
+        total += weight * problem.loss.value(target, predictor[k]) if weight > 0.0 else 0.0
     for j in range(x.size):
         total += problem.penalty.cost(x[j], j)
     return total

@@ -37,7 +37,7 @@ from ascd.estimators._solving import (
 )
 from ascd.problem.penalties import BoundedL1L2
 from ascd.problem.problem import Problem
-from ascd.problem.tuning import SMALLEST_SQUARE
+from ascd.problem.tuning import LARGEST_WEIGHT, SMALLEST_SQUARE
 from ascd.results import Solution, Status
 from ascd.solver import tuning
 from ascd.solver.svm import BoxDescent, Clipped, is_box_problem, primal_value, signed_box
@@ -170,11 +170,10 @@ class LinearSVC(LinearClassifier):
         n_samples, is_dual, C = machines.X.shape[0], machines.is_dual, machines.C
         totals = [float(n_samples if one is None else one.sum()) for one in machines.weights]
         largest = sys.float_info.max
-        least, most = (0.0, 1e250) if self.loss == "hinge" else (SMALLEST_SQUARE, 1e100 if is_dual else largest)
-        if C * min(totals) < least or C * max(totals) > 0.5 * most:
+        least, most = (0.0, 5e249) if self.loss == "hinge" else (SMALLEST_SQUARE, 5e99 if is_dual else LARGEST_WEIGHT)
+        if C * min(totals) < least or C * max(totals) > most:
             raise ValueError(
-                f"C times the sum of sample_weight must be between {least:g} and {0.5 * most:g}, for float64; "
-                f"got C={C!r}"
+                f"C times the sum of sample_weight must be between {least:g} and {most:g}, for float64; got C={C!r}"
             )
         least, size = 0.0 if is_dual else SMALLEST_SQUARE, float(self.intercept_scaling)
         if self.fit_intercept and not least <= size * size * n_samples < largest:

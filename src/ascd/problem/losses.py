@@ -15,8 +15,7 @@ from ascd._core.checks import Array, as_number, as_numbers, finite_values, refus
 from ascd._core.contracts import check_methods
 from ascd._core.devices import to_host
 from ascd._core.jit import helper, optional_method
-from ascd.problem.arithmetic import square_times
-from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS, LEAST_ORDINARY, UNDERFLOW
+from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS
 from ascd.protocols import Loss
 
 # ---- formulas without overflow and cancellation
@@ -36,15 +35,6 @@ def apart(first: float, second: float) -> float:
 
 
 @helper
-def product_up(first: float, second: float) -> float:
-    """Return first·second of numbers that are not negative, at least, also where that is too small for float64."""
-    product = first * second
-    # added only where it is needed: a sum with a number below LEAST_ORDINARY takes some processors 40 times as long
-    product += UNDERFLOW if product < LEAST_ORDINARY else 0.0
-    return product if first > 0.0 else 0.0
-
-
-@helper
 def log_share(p: float, q: float, log_q: float, away: float) -> float:
     """Return p·log(p/q), where p − q = ``away``."""
     if p <= 0.0:
@@ -56,15 +46,7 @@ def log_share(p: float, q: float, log_q: float, away: float) -> float:
 def divergence(loss: Any, y: float, z: float, u: float) -> float:
     """Return loss(y, z) + loss*(y, u) − u·z, rounding errors added: 0 where u is the derivative at z."""
     value, conjugate, product = loss.value(y, z), loss.conjugate(y, u), u * z
-    size = abs(value) + abs(conjugate) + abs(product)
-    rounding = FEW_UNITS * size + (UNDERFLOW if size < LEAST_ORDINARY else 0.0)
-    return max(0.0, value + conjugate - product) + rounding
-
-
-@optional_method
-def weighted_value(loss: Any, weight: float, y: float, z: float) -> float:
-    """Return weight·loss(y, z)."""
-    return weight * loss.value(y, z)
+    return max(0.0, value + conjugate - product) + FEW_UNITS * (abs(value) + abs(conjugate) + abs(product))
 
 
 @optional_method
@@ -98,9 +80,6 @@ class Squared(NamedTuple):
     def value(self, y: float, z: float) -> float:
         return 0.5 * (z - y) * (z - y)
 
-    def weighted_value(self, weight: float, y: float, z: float) -> float:
-        return square_times(z - y, 0.5 * weight)
-
     def derivative(self, y: float, z: float) -> float:
         return z - y
 
@@ -112,7 +91,7 @@ class Squared(NamedTuple):
 
     def divergence(self, y: float, z: float, u: float) -> float:
         away = apart(z - y, u)
-        return product_up(0.5 * away, away)
+        return 0.5 * away * away
 
     def curvature_bound(self) -> float:
         return 1.0
@@ -139,12 +118,6 @@ class Huber(NamedTuple):
             return 0.5 * size * size
         return self.threshold * (size - 0.5 * self.threshold)
 
-    def weighted_value(self, weight: float, y: float, z: float) -> float:
-        size = abs(z - y)
-        if size <= self.threshold:
-            return square_times(size, 0.5 * weight)
-        return weight * self.threshold * (size - 0.5 * self.threshold)
-
     def derivative(self, y: float, z: float) -> float:
         return max(-self.threshold, min(self.threshold, z - y))
 
@@ -162,9 +135,10 @@ class Huber(NamedTuple):
             return math.inf
         if abs(r) <= self.threshold:
             away = apart(r, u)
-            return product_up(0.5 * away, away)
+            return 0.5 * away * away
         end = self.threshold if r > 0.0 else -self.threshold
-        return product_up(apart(end, u), abs(r - 0.5 * (end + u)))
+        away = apart(end, u)
+        return away * abs(r - 0.5 * (end + u)) if away > 0.0 else 0.0
 
     def curvature_bound(self) -> float:
         return 1.0
@@ -209,9 +183,9 @@ class SquaredHinge(NamedTuple):
         if a < 0.0:
             return math.inf
         if missing <= 0.0:
-            return product_up(a, 0.25 * a - missing)
+            return a * (0.25 * a - missing) if a > 0.0 else 0.0
         away = apart(missing, 0.5 * a)
-        return product_up(away, away)
+        return away * away
 
     def curvature_bound(self) -> float:
         return 2.0
@@ -271,8 +245,7 @@ class Logistic(NamedTuple):
         log_larger = 0.0 if is_close else -math.log1p(small)
         share = log_share(p, q, log_larger - max(margin, 0.0), away)
         other = log_share(1.0 - p, rest, log_larger - max(-margin, 0.0), -away)
-        lost = UNDERFLOW if min(q, rest) < LEAST_ORDINARY else 0.0
-        return max(0.0, share + other) + FEW_UNITS * abs(away) + lost
+        return max(0.0, share + other) + FEW_UNITS * abs(away)
 
     def curvature_bound(self) -> float:
         return 0.25
@@ -317,8 +290,7 @@ class Poisson(NamedTuple):
         if mean < -DOMAIN_ROUNDING * y or q == math.inf:
             return math.inf
         away = max(mean, 0.0) - q
-        lost = UNDERFLOW if q < LEAST_ORDINARY else 0.0
-        return max(0.0, log_share(max(mean, 0.0), q, z, away) - away) + FEW_UNITS * abs(away) + lost
+        return max(0.0, log_share(max(mean, 0.0), q, z, away) - away) + FEW_UNITS * abs(away)
 
     def curvature_bound(self) -> float:
         return math.inf

@@ -35,7 +35,7 @@ from ascd.problem.penalties import as_penalty, check_bounded, nearest_allowed
 from ascd.problem.samples import Outputs
 from ascd.problem.softmax import Softmax
 from ascd.problem.terms import Terms
-from ascd.problem.tuning import SMALLEST_SQUARE
+from ascd.problem.tuning import LARGEST_WEIGHT, SMALLEST_SQUARE
 from ascd.protocols import BlockPenalty
 
 
@@ -70,7 +70,7 @@ class Problem:
         By coordinate (Zero, L1, L2, L1L2, Box, BoundedL1L2 or one of your own; with several outputs it is applied to
         every entry of X), or by block (GroupL2, SparseGroup, L21 or one of your own).
     sample_weight : array of length n_samples, optional
-        Non-negative weights s.
+        Non-negative weights s, at most 1e20.
     offset : array of length n_samples or of the shape of b, optional
         Known parts o of the predictions, which no coefficient changes: the logarithm of the exposure for counts, the
         predictions of another model; 0 by default.  ``linear_predictor`` and the gradients are those of AX, without it.
@@ -384,6 +384,8 @@ def as_weights(sample_weight: Any, n_samples: int) -> Any:
     if np.ndim(sample_weight) == 0:
         raise ValueError(f"sample_weight must be one-dimensional; got {sample_weight!r}")
     weight: Any = as_parameter(sample_weight, "sample_weight", n_samples, low=0.0)
+    if weight.max() > LARGEST_WEIGHT:
+        raise ValueError(f"sample_weight must be at most {LARGEST_WEIGHT:g}; the largest entry is {weight.max():g}")
     return 1.0 if (weight == 1.0).all() else weight
 
 

@@ -27,7 +27,7 @@ from ascd.matrix.base import Matrix
 from ascd.matrix.columns import farthest
 from ascd.problem.arithmetic import norm
 from ascd.problem.dual import FittedDual, fit_to, unweighted
-from ascd.problem.losses import Sample, divergence, weighted_value
+from ascd.problem.losses import Sample, divergence
 from ascd.problem.tuning import BALANCED, DOMAIN_ROUNDING, MOST_NEWTON_STEPS, SAMPLES_A_PART, SMALL
 
 #: What a search for the constant remembers: the constant, its bracket, the next long step and the last step's length.
@@ -195,7 +195,7 @@ def fill_gradients(
     for number in range(start, stop):  # apart: the loop above goes through several samples at a time
         k = wide(number)
         weight = at(sample.weight, k)
-        total += weighted_value(loss, weight, sample.target[k], predictor[k] + t) if weight > 0.0 else 0.0
+        total += weight * loss.value(sample.target[k], predictor[k] + t) if weight > 0.0 else 0.0
         first += gradient[k]
         second += curvature[k]
         size += abs(gradient[k])

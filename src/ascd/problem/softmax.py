@@ -30,7 +30,7 @@ from ascd.problem.arithmetic import lengths_of_blocks, norm
 from ascd.problem.dual import FittedDual
 from ascd.problem.losses import SOFTMAX
 from ascd.problem.samples import Curvature
-from ascd.problem.tuning import BALANCED, LEAST_ORDINARY, LEAST_SUM_OF_SQUARES, UNDERFLOW
+from ascd.problem.tuning import BALANCED, LEAST_SUM_OF_SQUARES
 
 
 class Softmax:
@@ -249,5 +249,4 @@ def largest_divergence(
     first, second = scale * others * below, joined * ratio
     term = max(first + second, 0.0) + (8.0 * UNIT + error) * (abs(first) + abs(second)) + lost
     term += reach * scale * (others * abs(below) + min(own, others) * abs(ratio))
-    term += UNDERFLOW if min(own, others) < LEAST_ORDINARY else 0.0
     return term + 2.0 * reach * reach * others

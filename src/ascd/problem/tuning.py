@@ -16,10 +16,8 @@ DOMAIN_ROUNDING = 8.0 * 2.0**-52
 FEW_UNITS = 16.0 * 2.0**-52
 #: Relative error of a sum or difference of a few terms, each rounded to half a unit in the last place of the largest.
 LAST_PLACES = 8.0 * 2.0**-53
-#: The least normal number of float64.
-LEAST_ORDINARY = 2.0**-1022
-#: Absolute error of a few results below ``LEAST_ORDINARY``, each wrong by 2⁻¹⁰⁷⁵ at most.
-UNDERFLOW = 2.0**-1072
+#: Weights of samples: what float64 loses of a loss below 1e-308 stays below 1e-290, which counts as 0.
+LARGEST_WEIGHT = 1e20
 #: Squared norms of columns below this have lost digits.
 SMALLEST_SQUARE = 1e-300
 #: Relative error of the square of a length, a sum of d terms: enough for 9,000 terms at their worst.
