@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.jit import helper, kernel, strict_helper
+from ascd._core.jit import helper, strict_helper
 from ascd.problem.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES, SQUARE_ROUNDING
 
 
@@ -111,13 +111,5 @@ def norm(values: Any) -> float:
 
 def lengths_of_blocks(values: Array, ends: Array) -> Array:
     """Return the lengths of blocks of an array; block b is ``ends[b]`` to ``ends[b + 1]`` of its flat form."""
-    lengths = np.empty(ends.size - 1)
-    fill_lengths(values.ravel(), ends, lengths)
+    lengths: Array = np.hypot.reduceat(np.abs(values).ravel(), ends[:-1])
     return lengths
-
-
-@kernel
-def fill_lengths(values: Array, ends: Array, lengths: Array) -> None:
-    """Fill in ``lengths_of_blocks``."""
-    for b in range(lengths.size):
-        lengths[b] = length_of(values[ends[b] : ends[b + 1]])

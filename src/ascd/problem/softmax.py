@@ -26,7 +26,7 @@ from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix
 from ascd.matrix.columns import UNIT
-from ascd.problem.arithmetic import lengths_of_blocks, norm
+from ascd.problem.arithmetic import norm
 from ascd.problem.dual import FittedDual
 from ascd.problem.losses import SOFTMAX
 from ascd.problem.samples import Curvature
@@ -126,8 +126,7 @@ class SoftmaxDual(FittedDual):
         counted = loss.counted
         if not np.max(part[counted], initial=0.0) <= 0.25:  # else it may leave the simplex
             return part, math.inf
-        rows = lengths_of_blocks(size[counted], np.arange(0, size[counted].size + 1, loss.n_outputs))
-        lengths = part[counted] * rows / np.sqrt(loss.weight[counted])
+        lengths = part[counted] * np.hypot.reduce(size[counted], axis=1) / np.sqrt(loss.weight[counted])
         return part, norm(lengths) * (1.0 + 1e-9)
 
 
