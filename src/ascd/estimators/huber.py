@@ -39,8 +39,8 @@ from ascd.estimators._solving import Followed, Settings, frames_to_the_user, one
 from ascd.matrix.base import DataGone
 from ascd.matrix.columns import UNIT
 from ascd.problem.losses import Huber
+from ascd.problem.penalties import penalty_conjugates
 from ascd.problem.problem import Problem
-from ascd.problem.terms import penalty_conjugates
 from ascd.results import Solution, Status, hearing_of_losses, tell_of_loss
 
 if TYPE_CHECKING:

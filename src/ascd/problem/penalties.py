@@ -363,18 +363,19 @@ def find_nearest(penalty: Any, x: Array) -> int:
 
 def check_bounded(penalty: Any, norm: Array) -> None:
     """Raise where the penalty of a zero column falls for ever; other ways to −inf are found by the run ("diverged")."""
-    j = -1 if norm.all() else int(find_falling(penalty, norm))
-    if j >= 0:
+    if norm.all():
+        return
+    lowest = np.empty(norm.size)  # −Ψ_j*(0) is the lower bound of Ψ_j
+    penalty_conjugates(penalty, np.zeros(norm.size), lowest)
+    falling = np.flatnonzero((norm == 0.0) & (lowest == math.inf))
+    if falling.size:
         raise ValueError(
-            f"the problem is unbounded below: column {j} is zero and the penalty's linear term lowers its "
+            f"the problem is unbounded below: column {falling[0]} is zero and the penalty's linear term lowers its "
             "coefficient for ever; remove the linear term or bound the coordinates"
         )
 
 
 @kernel
-def find_falling(penalty: Any, norm: Array) -> int:
-    """Return the first coordinate with a norm of 0 whose Ψ_j has no lower bound, −Ψ_j*(0); −1 if there is none."""
-    for j in range(norm.size):
-        if norm[j] == 0.0 and penalty.cost_conjugate(0.0, j) == math.inf:
-            return j
-    return -1
+def penalty_conjugates(penalty: Any, products: Array, out: Array) -> None:
+    for j in range(out.size):
+        out[j] = penalty.cost_conjugate(products[j], j)

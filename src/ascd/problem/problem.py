@@ -130,7 +130,7 @@ class Problem:
             check_norms(self.design, self.column_stats, weight, self.loss.bound)
         #: Column norms, weighted by the samples, in column order
         self.norm: Array = np.sqrt(self.column_stats.square)
-        if self.is_by_coordinate and not self.norm.all():
+        if self.is_by_coordinate:
             check_bounded(self.penalty, self.norm)
 
     def __repr__(self) -> str:

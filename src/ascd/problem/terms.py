@@ -352,12 +352,6 @@ def is_required(penalty: Any, x: float, j: int, g: float, r: float, is_tight: bo
     return at_end or fits <= 0.0 or (is_tight and fits < 1.0)
 
 
-@kernel
-def penalty_conjugates(penalty: Any, products: Array, out: Array) -> None:
-    for j in range(out.size):
-        out[j] = penalty.cost_conjugate(products[j], j)
-
-
 # ---- penalties by block
 
 

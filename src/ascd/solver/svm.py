@@ -46,9 +46,8 @@ from ascd.matrix.dense import Local, LocalDense
 from ascd.problem.arithmetic import violation_of
 from ascd.problem.certificate import gap_of_gradient
 from ascd.problem.losses import check_signs
-from ascd.problem.penalties import Box
+from ascd.problem.penalties import Box, penalty_conjugates
 from ascd.problem.problem import Problem
-from ascd.problem.terms import penalty_conjugates
 from ascd.problem.tuning import DOMAIN_ROUNDING
 from ascd.results import Limits
 from ascd.solver import tuning
