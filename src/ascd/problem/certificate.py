@@ -31,7 +31,7 @@ from ascd.problem.arithmetic import has_digits, lengths_of_blocks, norm, square_
 from ascd.problem.dual import dual_length, unweighted
 from ascd.problem.groups import nonzero_rows
 from ascd.problem.samples import movable_curvature, sample_gap
-from ascd.problem.terms import NO_INDICES, is_required
+from ascd.problem.terms import NO_INDICES, positive_part
 from ascd.problem.tuning import MARGINS, RELATIVE, SAFETY, SAMPLES_A_PART, WORTHWHILE
 
 
@@ -65,7 +65,7 @@ class Certificate(NamedTuple):
 def certify(problem: Any, terms: Any, point: Point, products: Products, enough: float = 0.0) -> Certificate:
     """Return what is proved at a point for the penalty of these terms; the gap is made no tighter than ``enough``."""
     with np.errstate(all="ignore"):
-        if terms.is_by_coordinate and not problem.loss.is_coupled and point.predictor.size <= SAMPLES_A_PART:
+        if not (problem.loss.is_coupled or terms.free.size or point.predictor.size > SAMPLES_A_PART):
             gap = _gap_in_one_call(problem, terms, point, products.estimate, products.radius)
             if gap <= enough:
                 return Certificate(gap, True)
@@ -87,26 +87,28 @@ def gap_of_gradient(problem: Any, x: Array, predictor: Array, raw_gradient: Arra
 
 def _gap_in_one_call(problem: Any, terms: Any, point: Point, estimate: Array, radius: Array) -> float:
     """Return ``gap_at_gradient``, which has no compensated sums and is inf where a product is required."""
-    loss, listed, room = problem.loss, np.empty(terms.count, dtype=np.int64), np.empty((2, problem.n_samples))
+    loss, listed, room = problem.loss, np.empty(terms.count, dtype=np.int64), np.empty((2, point.predictor.size))
+    if not terms.is_by_coordinate:
+        radius = _with_length_rounding(problem, terms, estimate, radius)
     gap = gap_at_gradient(
-        loss.sample, loss.loss, terms.parts, terms.norm, point.x.ravel(), float(point.constant[0]), point.intercept,
+        loss.sample, loss.loss, terms.parts, terms.norm, point.x.ravel(), problem.n_outputs * point.intercept,
         point.predictor.ravel(), point.raw_gradient.ravel(), point.curvature.own.ravel(), estimate.ravel(), radius,
-        problem.total_weight, loss.bound, problem.offset_length, listed, room[0],
-        room[1] if point.intercept else room[1, :0],
+        problem.total_weight, loss.bound, predictor_error(problem, point.x, point.constant),
+        max(MARGINS[0], terms.margin), listed, room[0], room[1] if point.intercept else room[1, :0],
     )  # fmt: skip
     return float(gap)
 
 
 @kernel
 def gap_at_gradient(
-    sample: Any, loss: Any, parts: Any, norm: Array, x: Array, constant: float, intercept: bool, predictor: Array,
-    gradient: Array, curvature: Array, estimate: Array, radius: Array, total: float, bound: float, offset: float,
+    sample: Any, loss: Any, parts: Any, norm: Array, x: Array, intercepts: int, predictor: Array, gradient: Array,
+    curvature: Array, estimate: Array, radius: Array, total: float, bound: float, zeta: float, margin: float,
     listed: Array, dual: Array, reach: Array,
 ) -> float:  # fmt: skip
-    """Return the gap at the raw gradient as dual point, moved along the curvatures where it must sum to 0.
+    """Return the gap at the raw gradient as dual point, moved along the curvatures where each output must sum to 0.
 
-    This is the first attempt of ``_Proof`` for penalties by coordinate, in one call: a small ``solve`` takes 1.7 times
-    as long without.  The gap is inf where a product is required or curvatures have no bound.
+    This is the first attempt of ``_Proof`` in one call: a small ``solve`` takes 1.7 times as long without.  The gap is
+    inf where a product is required or curvatures have no bound.
     """
     d = predictor.size
     length, spread, away = distance_in_dual(gradient, gradient, 0.0, sample.weight), 0.0, 0.0
@@ -114,35 +116,32 @@ def gap_at_gradient(
         return math.inf
     for k in range(d):
         dual[k] = gradient[k]
-    if intercept:
-        if not centre_dual(sample, loss, gradient, curvature, length, total, dual, reach):
-            return math.inf
+    if intercepts > 0:
+        for t in range(intercepts):
+            if not centre_dual(sample, loss, gradient, curvature, length, total, dual, reach, t, intercepts):
+                return math.inf
         spread = distance_in_dual(reach, reach, 0.0, sample.weight)
         away = distance_in_dual(gradient, dual, 1.0, sample.weight)
     rounding = 2.0 * (d + 8.0) * UNIT * max(length, distance_in_dual(dual, dual, 0.0, sample.weight))
     wide_by = rounding + away + spread
-    count, moved, size_of_x, scale = 0, 0, 0.0, 1.0
-    for number in range(x.size):
-        j = wide(number)
-        r = radius[j] + wide_by * norm[j]
-        if is_required(parts.penalty, x[j], j, estimate[j], r, False):
+    count, scale = 0, 1.0
+    for number in range(norm.size):
+        b = wide(number)
+        first, r = parts.first_at(b), radius[b] + wide_by * norm[b]
+        if parts.requires_at(x, estimate, first, b, r):
             return math.inf
-        if not parts.rests_at(x, estimate, j, j, r):
-            listed[count] = j
+        if not parts.rests_at(x, estimate, first, b, r):
+            listed[count] = b
             count += 1
-            scale = min(scale, parts.scale_at(estimate, j, j, r))
-        moved += x[j] != 0.0
-        size_of_x += abs(x[j]) * norm[j]
-    size_of_x += abs(constant) * math.sqrt(total) + offset
-    zeta = (moved + 4.0) * UNIT * size_of_x if moved > 0 or offset > 0.0 else 0.0
+            scale = min(scale, parts.scale_at(estimate, first, b, r))
     if not scale > 0.0:
         return math.inf
-    scale = scale * (1.0 - MARGINS[0]) if scale < 1.0 else scale
+    scale = scale * (1.0 - margin) if scale < 1.0 else scale
     gap, size = 0.0, 0.0
     for i in range(count):
-        j = wide(listed[i])
-        term, of_parts = parts.term_at(x, estimate, j, j, radius[j] + wide_by * norm[j], scale, True)
-        gap += term
+        b = wide(listed[i])
+        term, of_parts = parts.term_at(x, estimate, parts.first_at(b), b, radius[b] + wide_by * norm[b], scale, True)
+        gap += positive_part(term)
         size += of_parts
     gap += sample_gap(sample, loss, predictor, dual, reach, scale, 0, d)
     distance = distance_in_dual(gradient, dual, scale, sample.weight) + spread
@@ -151,29 +150,33 @@ def gap_at_gradient(
 
 @helper
 def centre_dual(
-    sample: Any, loss: Any, gradient: Array, curvature: Array, length: float, total: float, dual: Array, reach: Array
-) -> bool:
-    """Fill in V − H·ΣV/ΣH, and how far each entry is at most from a dual point that sums to 0; False if ΣH is 0."""
-    d, sum_of_roots, excess = dual.size, 0.0, 0.0
+    sample: Any, loss: Any, gradient: Array, curvature: Array, length: float, total: float, dual: Array, reach: Array,
+    start: int, step: int,
+) -> bool:  # fmt: skip
+    """Fill in V − H·ΣV/ΣH for an output, and how far each entry is at most from a dual point that sums to 0.
+
+    Entries of the output are ``step`` apart.  Returns False if ΣH is 0.
+    """
+    d, sum_of_curvatures, excess = dual.size, 0.0, 0.0
     typical = length / math.sqrt(d)
-    for k in range(d):
+    for k in range(start, d, step):
         is_quadratic = loss.is_quadratic()
         reach[k] = curvature[k] if is_quadratic else movable_curvature(sample, loss, gradient, curvature, typical, k)
-    for k in range(d):  # apart: loops that add up store nothing, so that sums do not depend on the arrays' places
-        sum_of_roots += reach[k]
+    for k in range(start, d, step):  # apart: loops that add up store nothing, so that sums do not depend on places
+        sum_of_curvatures += reach[k]
         excess += gradient[k]
-    if not 0.0 < sum_of_roots < math.inf:
+    if not 0.0 < sum_of_curvatures < math.inf:
         return False
     left, size = 0.0, 0.0
-    for k in range(d):
-        dual[k] = gradient[k] - reach[k] / sum_of_roots * excess
-    for k in range(d):
+    for k in range(start, d, step):
+        dual[k] = gradient[k] - reach[k] / sum_of_curvatures * excess
+    for k in range(start, d, step):
         left += dual[k]
         size += abs(dual[k])
     own = 0.0 if loss.is_quadratic() else 8.0 * UNIT * length
     misses = abs(left) + (d + 8.0) * UNIT * size + 2.0 * own * math.sqrt(total)
-    for k in range(d):
-        reach[k] = reach[k] / sum_of_roots * (SAFETY * misses)
+    for k in range(start, d, step):
+        reach[k] = reach[k] / sum_of_curvatures * (SAFETY * misses)
     return True
 
 
@@ -219,7 +222,6 @@ class _Proof:
         self.problem, self.terms, self.point, self.loss = problem, terms, point, problem.loss
         self.norm, self.outputs, weight = terms.norm, problem.n_outputs, problem.sample_weight
         self.weight: Any = np.repeat(weight, self.outputs) if np.ndim(weight) else 1.0
-        self.norm_rounding = 0.0 if terms.is_by_coordinate else (terms.longest + 8.0) * UNIT
         self.V = point.raw_gradient.ravel()
         self.length = dual_length(self.V, self.weight)
         self.rounding = 0.0 if self.loss.is_coupled else residual_rounding(self.length)
@@ -313,10 +315,8 @@ class _Proof:
 
     def _within(self, near: _Near, estimate: Array, radius: Array) -> float:
         x, terms = self.point.x, self.terms
-        if self.norm_rounding:  # of the lengths of blocks themselves
-            lengths = lengths_of_blocks(estimate, self.problem.ends)
-            radius = radius + self.norm_rounding * (lengths + radius)
-            radius[np.isnan(radius)] = math.inf  # where something overflowed nothing is known
+        if not terms.is_by_coordinate:
+            radius = _with_length_rounding(self.problem, terms, estimate, radius)
         listed = self._undecided(estimate, radius)
         samples = partial(self.loss.gap, self.point.predictor, near.dual, near.reach)
         gap, size, scale = scaled_gap(terms, x, estimate, radius, listed, self.fixed, samples)
@@ -337,6 +337,13 @@ class _Proof:
         """Return how far losses with a domain move a dual point that weights have pushed over its end, at most."""
         is_exact = self.loss.is_quadratic or np.ndim(self.weight) == 0
         return 0.0 if is_exact else 8.0 * UNIT * dual_length(dual.ravel(), self.weight)
+
+
+def _with_length_rounding(problem: Any, terms: Any, estimate: Array, radius: Array) -> Array:
+    """Return the radii of balls with the rounding errors of the lengths of blocks themselves."""
+    wider: Array = radius + (terms.longest + 8.0) * UNIT * (lengths_of_blocks(estimate, problem.ends) + radius)
+    wider[np.isnan(wider)] = math.inf  # where something overflowed nothing is known
+    return wider
 
 
 def scaled_gap(

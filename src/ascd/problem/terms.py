@@ -260,6 +260,10 @@ class ByCoordinate(NamedTuple):
         return violation <= 0.0 and is_smallest and self.penalty.cost(x[first], b) == 0.0  # nan is not
 
     @helper
+    def requires_at(self, x: Array, g: Array, first: int, b: int, radius: float) -> bool:
+        return is_required(self.penalty, x[first], b, g[first], radius, False)
+
+    @helper
     def scale_at(self, g: Array, first: int, b: int, radius: float) -> float:
         return min(self.penalty.dual_scale(-g[first] - radius, b), self.penalty.dual_scale(radius - g[first], b))
 
@@ -397,6 +401,10 @@ class ByBlock(NamedTuple):
         if not (is_known and length_of(here) == 0.0 and self.penalty.block_cost(here, b) == 0.0):
             return False
         return self.penalty.block_conjugate(self.room[: self.negate_at(g, first, b, 1.0)], radius, b) == 0.0
+
+    @helper
+    def requires_at(self, x: Array, g: Array, first: int, b: int, radius: float) -> bool:
+        return False  # those that require 0 are known beforehand
 
     @helper
     def scale_at(self, g: Array, first: int, b: int, radius: float) -> float:
