@@ -27,7 +27,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.columns import UNIT, careful_sum
-from ascd.problem.arithmetic import has_digits, lengths_of_blocks, norm, square_over
+from ascd.problem.arithmetic import has_digits, length_of, lengths_of_blocks, norm, square_over
 from ascd.problem.dual import dual_length, unweighted
 from ascd.problem.groups import nonzero_rows
 from ascd.problem.samples import movable_curvature, sample_gap
@@ -91,19 +91,19 @@ def _gap_in_one_call(problem: Any, terms: Any, point: Point, estimate: Array, ra
     if not terms.is_by_coordinate:
         radius = _with_length_rounding(problem, terms, estimate, radius)
     gap = gap_at_gradient(
-        loss.sample, loss.loss, terms.parts, terms.norm, point.x.ravel(), problem.n_outputs * point.intercept,
+        loss.sample, loss.loss, terms.parts, terms.norm, point.x.ravel(), point.constant, point.intercept,
         point.predictor.ravel(), point.raw_gradient.ravel(), point.curvature.own.ravel(), estimate.ravel(), radius,
-        problem.total_weight, loss.bound, predictor_error(problem, point.x, point.constant),
-        max(MARGINS[0], terms.margin), listed, room[0], room[1] if point.intercept else room[1, :0],
+        problem.total_weight, loss.bound, problem.offset_length, max(MARGINS[0], terms.margin), listed, room[0],
+        room[1] if point.intercept else room[1, :0],
     )  # fmt: skip
     return float(gap)
 
 
 @kernel
 def gap_at_gradient(
-    sample: Any, loss: Any, parts: Any, norm: Array, x: Array, intercepts: int, predictor: Array, gradient: Array,
-    curvature: Array, estimate: Array, radius: Array, total: float, bound: float, zeta: float, margin: float,
-    listed: Array, dual: Array, reach: Array,
+    sample: Any, loss: Any, parts: Any, norm: Array, x: Array, constant: Array, intercept: bool, predictor: Array,
+    gradient: Array, curvature: Array, estimate: Array, radius: Array, total: float, bound: float, offset: float,
+    margin: float, listed: Array, dual: Array, reach: Array,
 ) -> float:  # fmt: skip
     """Return the gap at the raw gradient as dual point, moved along the curvatures where each output must sum to 0.
 
@@ -116,15 +116,15 @@ def gap_at_gradient(
         return math.inf
     for k in range(d):
         dual[k] = gradient[k]
-    if intercepts > 0:
-        for t in range(intercepts):
-            if not centre_dual(sample, loss, gradient, curvature, length, total, dual, reach, t, intercepts):
+    if intercept:
+        for t in range(constant.size):
+            if not centre_dual(sample, loss, gradient, curvature, length, total, dual, reach, t, constant.size):
                 return math.inf
         spread = distance_in_dual(reach, reach, 0.0, sample.weight)
         away = distance_in_dual(gradient, dual, 1.0, sample.weight)
     rounding = 2.0 * (d + 8.0) * UNIT * max(length, distance_in_dual(dual, dual, 0.0, sample.weight))
     wide_by = rounding + away + spread
-    count, scale = 0, 1.0
+    count, moved, size_of_x, scale = 0, 0, 0.0, 1.0
     for number in range(norm.size):
         b = wide(number)
         first, r = parts.first_at(b), radius[b] + wide_by * norm[b]
@@ -134,6 +134,11 @@ def gap_at_gradient(
             listed[count] = b
             count += 1
             scale = min(scale, parts.scale_at(estimate, first, b, r))
+        size_of_block = parts.length_at(x, first, b)
+        size_of_x += size_of_block * norm[b]
+        moved += parts.size_at(b) if size_of_block > 0.0 else 0
+    size_of_x += length_of(constant) * math.sqrt(total) + offset
+    zeta = (moved + 4.0) * UNIT * size_of_x if moved > 0 or offset > 0.0 else 0.0
     if not scale > 0.0:
         return math.inf
     scale = scale * (1.0 - margin) if scale < 1.0 else scale

@@ -189,7 +189,7 @@ def measured(
             if fits > 0.0:
                 scale = min(scale, fits)
             else:
-                length = length_of(x[first : first + parts.size_at(b)])
+                length = parts.length_at(x, first, b)
                 infeasible += violation * (length + violation / max(norm[b] * norm[b], 1e-300))
     return scale, steepest, cost, infeasible
 
@@ -262,6 +262,10 @@ class ByCoordinate(NamedTuple):
     @helper
     def requires_at(self, x: Array, g: Array, first: int, b: int, radius: float) -> bool:
         return is_required(self.penalty, x[first], b, g[first], radius, False)
+
+    @helper
+    def length_at(self, x: Array, first: int, b: int) -> float:
+        return abs(x[first])
 
     @helper
     def scale_at(self, g: Array, first: int, b: int, radius: float) -> float:
@@ -405,6 +409,10 @@ class ByBlock(NamedTuple):
     @helper
     def requires_at(self, x: Array, g: Array, first: int, b: int, radius: float) -> bool:
         return False  # those that require 0 are known beforehand
+
+    @helper
+    def length_at(self, x: Array, first: int, b: int) -> float:
+        return length_of(x[first : first + self.size_at(b)])
 
     @helper
     def scale_at(self, g: Array, first: int, b: int, radius: float) -> float:
