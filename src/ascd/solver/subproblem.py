@@ -6,7 +6,8 @@ is a Gram matrix of single coordinates, models take in all of its columns, which
 
 | working set | model |
 |---|---|
-| single coordinates, small | sweeps over the columns until they have cost as much as a Gram matrix, then that |
+| single coordinates, quadratic loss | Gram matrix of the columns |
+| single coordinates, other losses | sweeps over the columns, until they have cost as much as a Gram matrix; then that |
 | single coordinates, too large for a Gram matrix | sweeps over the columns |
 | single coordinates, Gram matrix kept on a device | proximal steps there (``device``) |
 | blocks | Gram matrix of the columns; sweeps over the columns where it would be too large |
@@ -61,7 +62,7 @@ class Subproblem:
         self.needs_gram = False
 
     def improve(self, working: WorkingSet, violation: float) -> None:
-        """Take steps until the violation on the working set is at most its target, or little is gained."""
+        """Take steps until the ``violation`` meets the set's target or hardly falls; one step for a quadratic loss."""
         for part in self._parts(working):
             if self.is_quadratic:
                 self._step(part, part.target)
