@@ -20,9 +20,6 @@ from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.columns import careful_products, fill_block, fill_squares
 
-#: A column that varies by less than this share of its square is constant, up to rounding.
-CONSTANT = 1e-24
-
 
 class DataGone(ConnectionError):
     """The data cannot be read any more: what they were on has gone away.  The message says what, and what to do."""

@@ -1,4 +1,4 @@
-"""The cost model, in nanoseconds on one core, and sizes of caches and blocks in bytes or entries.
+"""The cost model in nanoseconds on one core, sizes of caches and blocks, and what rounding leaves of products.
 
 The solver chooses between columns and their products by these costs.  They need not be exact: where one is wrong by a
 factor of two, so is the time at most (see ``solver.subproblem``).
@@ -33,8 +33,10 @@ BLOCK_BYTES = 32 << 20
 #: that are read before the next columns are, half a megabyte of them.
 TILE, TILE_ROWS = 1024, 64
 #: What is left of a product of columns is rounding up to this share of what their means took from it: it is a sum
-#: whose relative error is d·2⁻⁵³ at most.
+#: whose relative error is d·2⁻⁵³ at most.  A column of whose square no more is left is constant.
 LEFT_BY_MEANS = 1e-12
+#: The same where means are taken from entries before they are squared: a rounding error is squared too.
+CONSTANT_CENTRED = 1e-24
 
 # ---- data that are read where they are
 

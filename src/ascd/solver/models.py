@@ -24,7 +24,8 @@ from typing import Any, cast
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.base import CONSTANT, Matrix, Part, as_block
+from ascd.matrix.base import Matrix, Part, as_block
+from ascd.matrix.costs import CONSTANT_CENTRED
 from ascd.problem.samples import Curvature
 from ascd.problem.softmax import solve_singular
 from ascd.solver import tuning
@@ -139,7 +140,7 @@ class GramMatrix:
             # a constant column does nothing that the intercept does not do: its own curvature keeps it where it is
             own = float(weight.sum()) * means[self.columns[left]] ** 2
             diagonal = self.store[left, left]
-            self.store[left, left] = np.where(diagonal <= CONSTANT * own, own, diagonal)
+            self.store[left, left] = np.where(diagonal <= CONSTANT_CENTRED * own, own, diagonal)
 
 
 def without_constants(whole: Array, outputs: int) -> tuple[Array, Array]:

@@ -27,8 +27,8 @@ import numpy as np
 
 from ascd._core.checks import Array, unlocked
 from ascd._core.timing import Stopwatch
-from ascd.matrix.base import CONSTANT
 from ascd.matrix.chunked import Moments, TallChunks, add_moments, linear, moments
+from ascd.matrix.costs import CONSTANT_CENTRED
 from ascd.problem.certificate import certify_from_sums
 from ascd.problem.dual import dual_length, unweighted
 from ascd.problem.losses import Sample
@@ -296,7 +296,7 @@ class RowNewton:
         own = found.total * found.means**2
         if self.state.intercept:
             store, diagonal = np.array(found.products, order="F"), found.products.diagonal().copy()
-            diagonal[diagonal <= CONSTANT * own] = own[diagonal <= CONSTANT * own]
+            diagonal[diagonal <= CONSTANT_CENTRED * own] = own[diagonal <= CONSTANT_CENTRED * own]
         else:
             store = np.asfortranarray(found.products + found.total * np.outer(found.means, found.means))
             diagonal = store.diagonal().copy()

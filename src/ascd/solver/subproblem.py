@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.base import CONSTANT
+from ascd.matrix.costs import CONSTANT_CENTRED
 from ascd.problem.arithmetic import norm
 from ascd.problem.block_penalties import BlockNorm, Entrywise
 from ascd.problem.samples import Curvature
@@ -53,7 +53,7 @@ class Subproblem:
         self.is_quadratic = state.loss.is_quadratic
         self.gram = GramMatrix(state.matrix, state.intercept, keeps=not self.is_quadratic)
         self.means = np.zeros(state.n)  # of the columns, weighted by curvatures; for the intercept
-        self.remote = state.matrix.kept_products(state.intercept, CONSTANT)
+        self.remote = state.matrix.kept_products(state.intercept, CONSTANT_CENTRED)
         if not state.terms.is_by_coordinate:
             self.remote = None
         room = tuning.GRAM_SHARE * state.matrix.nbytes if self.remote is None else self.remote.room

@@ -19,8 +19,9 @@ from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.base import Part
 from ascd.matrix.columns import clear, dot, scatter, weighted_square
+from ascd.matrix.costs import LEFT_BY_MEANS
 from ascd.problem.arithmetic import violation_of
-from ascd.solver.tuning import CONSTANT, RUN, VISITED
+from ascd.solver.tuning import RUN, VISITED
 from ascd.solver.working_set import BlockLayout
 
 # ---- single coordinates
@@ -60,7 +61,7 @@ def curvatures_of_columns(matrix: Any, positions: Array, weight: Any, means: Arr
     for i in range(positions.size):
         square = weighted_square(matrix, positions[i], weight)
         varying = square - total * means[i] * means[i]
-        out[i] = varying if varying > CONSTANT * square else square  # see GramMatrix
+        out[i] = varying if varying > LEFT_BY_MEANS * square else square  # see GramMatrix
 
 
 column_curvatures = kernel(curvatures_of_columns)

@@ -104,9 +104,6 @@ DAMPING, MORE_DAMPING, LEAST_AFTER_FAILURE = 1e-6, 10.0, 0.1
 
 # ---- sweeps
 
-#: A column that varies by less than this share of its square is constant, up to rounding, where means are taken from
-#: products: a square is a sum whose relative error is d·2⁻⁵³ at most.
-CONSTANT = 1e-12
 #: A coordinate is visited in a sweep where its violation exceeds this share of the target.
 VISITED = 0.1
 #: Neighbours visited one after the other in a sweep: their memory lies together.
