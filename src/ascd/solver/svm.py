@@ -326,8 +326,8 @@ class BoxDescent:
 
 
 @helper
-def gap_term(penalty: Any, x: float, g: float, j: int) -> float:
-    """Return the term of coordinate j in the duality gap."""
+def box_gap_term(penalty: Any, x: float, g: float, j: int) -> float:
+    """Return Ψ_j(x) + Ψ_j*(−g) + x·g of a quadratic function in a box, without cancellation."""
     tilt, curvature = g + at(penalty.linear, j), at(penalty.l2, j)
     best = at(penalty.lower, j) if tilt > 0.0 else at(penalty.upper, j)
     if curvature > 0.0:
@@ -365,7 +365,7 @@ def sweep_box(
                 if violation < -SHRINKS * before * norm[j]:
                     order[a] = -1
                     continue
-                estimate += gap_term(penalty, x[j], g, j)
+                estimate += box_gap_term(penalty, x[j], g, j)
                 if violation > 0.0:
                     worst = max(worst, violation / norm[j]) if norm[j] > 0.0 else worst
                     new = penalty.prox(x[j] - g / lipschitz[j], 1.0 / lipschitz[j], j)
@@ -386,7 +386,7 @@ def activate(penalty: Any, norm: Array, products: Array, x: Array, worst: float,
     """Return the gap and the number of coordinates that may move, which are listed in ``order``."""
     gap, count = 0.0, 0
     for j in range(x.size):
-        gap += gap_term(penalty, x[j], products[j], j)
+        gap += box_gap_term(penalty, x[j], products[j], j)
         low, high = penalty.subgradient(x[j], j)
         order[count] = j
         count += violation_of(low, high, products[j]) >= -worst * norm[j]
@@ -457,7 +457,7 @@ class InteriorPoint:
         return out
 
     def _gap(self, x: Array, gradient: Array) -> float:
-        """Return Σ ``gap_term``."""
+        """Return Σ ``box_gap_term``."""
         ahead = np.where(gradient > 0.0, x - self.low, x - self.high)
         with np.errstate(all="ignore"):
             ahead = np.sign(gradient) * np.fmin(abs(ahead), abs(gradient) / self.curvature)
