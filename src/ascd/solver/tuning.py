@@ -24,13 +24,16 @@ CANCELS = 16.0
 # ---- working sets
 
 #: The first working set is a tenth of all, within these numbers; later ones have room for twice the coordinates
-#: that have moved.  Where all are fewer than the larger number they are all in it.
+#: that are not zero.  Where all are no more than the larger number they are all in it.
 SMALLEST_SET, LARGEST_SET = 20, 100
 #: Sweeps over a working set, at most: hard models end by Newton steps long before.
 MOST_SWEEPS = 1000
 #: Violations that a working set may keep, as a share of the largest one anywhere; and where the set may be the last,
 #: because no violation is outside.
 SHARE, LAST_SHARE = 0.03, 1e-5
+#: In memory the smaller share is for sets on which twenty Newton steps cost less than a pass: so much faster than
+#: reading an entry is a product of a Cholesky factor, and so many entries are read in the time of the other work.
+BLOCKED_GAIN, OVERHEAD = 24.0, 200_000.0
 #: A violation of this share of tolerance/‖x‖₁ is enough: the gap is at most about their product.
 ENOUGH = 0.3
 
@@ -68,10 +71,8 @@ GRAM_SHARE, GRAM_FLOOR, BLOCK_GRAM_FLOOR = 0.08, 8_000_000, 50_000_000
 
 #: Sweeps between Newton steps, for single coordinates and for blocks.
 SWEEPS_BETWEEN, BLOCK_SWEEPS_BETWEEN = 10, 25
-#: The work of a Cholesky factor is done this much faster than that of a sweep, and what a Newton step costs beside its
-#: factor, in products of a sweep.
-BLOCKED_GAIN, OVERHEAD = 24.0, 200_000.0
-#: A singular G is made regular by this much of its diagonal; the next if the one before was too little.
+#: G is factorised with its diagonal raised by the first share, and by the next where that leaves it singular; matrices
+#: of blocks are first tried as they are.
 SHIFTS = (1e-12, 1e-9, 1e-6)
 
 # ---- models on a device

@@ -1,7 +1,7 @@
 """Working sets: the blocks that are free to move and the worst violations (Johnson, Guestrin 2015; Massias 2018).
 
-A set has room for twice as many blocks as are nonzero, so that few rounds are needed, and for more where nearly all of
-the last set have moved; only blocks that are free or may violate optimality enter.
+A set has room for twice as many blocks as are free or nonzero, so that few rounds are needed, and for four times as
+many where they nearly fill the last set; only blocks that are free or may violate optimality enter.
 """
 
 from __future__ import annotations
@@ -86,15 +86,15 @@ class Chooser:
             self.size = self.count
             return np.arange(self.count)
         blocks = self.check.candidates[score[self.check.candidates] > 0.0]
-        is_moved = np.isinf(score[blocks])
+        is_nonzero = np.isinf(score[blocks])
         if state.terms.is_by_coordinate:
-            is_moved |= state.x[blocks, 0] != 0.0
-        moved = int(np.count_nonzero(is_moved))
-        is_fast = self.grows_fast or moved > 0.9 * self.size
+            is_nonzero |= state.x[blocks, 0] != 0.0
+        nonzero = int(np.count_nonzero(is_nonzero))
+        is_fast = self.grows_fast or nonzero > 0.9 * self.size
         growth = 4 if is_fast else 2
-        self.size = min(self.count, max(self.size, growth * moved))
-        # where columns must be cached, no more than there is memory for, beside those that have moved
-        self.size = int(min(self.size, max(state.matrix.most_near, moved + tuning.LARGEST_SET)))
+        self.size = min(self.count, max(self.size, growth * nonzero))
+        # where columns must be cached, no more than there is memory for, beside the nonzero ones
+        self.size = int(min(self.size, max(state.matrix.most_near, nonzero + tuning.LARGEST_SET)))
         if blocks.size > self.size:
             blocks = blocks[np.argpartition(-score[blocks], self.size - 1)[: self.size]]
             blocks.sort()
