@@ -51,7 +51,7 @@ class GradientBounds:
         self.references = np.zeros((slots, d * outputs))
         self.square, self.total = np.zeros(slots), np.zeros((slots, outputs))  # ‖V_r‖² and the sums of V_r
         self.used = np.zeros(slots, dtype=np.int64)  # blocks that refer to V_r
-        self.place = np.zeros((3, slots))  # s, ‖E‖, ‖1ᵀE‖
+        self.split = np.zeros((3, slots))  # s, ‖E‖, ‖1ᵀE‖
         self.slot = np.full(self.count, -1, dtype=np.int8)  # -1 for blocks that were never read
         self.product, self.estimate = np.zeros((2, n, outputs))
         self.radius = np.full(self.count, np.inf)
@@ -79,12 +79,13 @@ class GradientBounds:
         self.exact_for = None
         self._compare(gradient)
         starts = self.problem.groups.starts
-        fill_balls(self.slot, self.place, self.length, self.mean, starts, self.product, self.estimate, self.radius)
+        fill_balls(self.slot, self.split, self.length, self.mean, starts, self.product, self.estimate, self.radius)
 
     def read(self, blocks: Array, gradient: Array, wanted: Wanted | None = None) -> None:
         """Read these blocks at the present raw gradient: their balls become points.
 
-        With ``wanted``, a remote matrix returns the worst columns too, so that they are cached.
+        It becomes a reference, and blocks whose reference it replaces are read too.  With ``wanted``, a remote matrix
+        returns the worst columns too, so that they are cached.
         """
         is_all = blocks.size == self.count
         blocks = self.everything if is_all else blocks  # in their order
@@ -144,7 +145,7 @@ class GradientBounds:
         self.exact_for = gradient if is_exact else None
 
     def _compare(self, gradient: Array) -> None:
-        """Fill in ``place``: how the raw gradient lies to the references."""
+        """Fill in ``split``: the raw gradient is s·V_r + E, for each reference."""
         flat, total = gradient.ravel(), gradient.sum(axis=0)
         size = square_of(flat)
         for r in np.flatnonzero(self.used):
@@ -152,7 +153,7 @@ class GradientBounds:
                 along = share_along(float(np.einsum("i,i->", self.references[r], flat)), self.square[r])
                 rest = square_of(flat - along * self.references[r])
                 across = float(np.linalg.norm(total - along * self.total[r])) if self.intercept else 0.0
-            self.place[:, r] = along, length_across(rest, SQUARE_ROUNDING * SQUARE_ROUNDING * size, size), across
+            self.split[:, r] = along, length_across(rest, SQUARE_ROUNDING * SQUARE_ROUNDING * size, size), across
 
 
 def square_of(vector: Array) -> float:
@@ -162,7 +163,7 @@ def square_of(vector: Array) -> float:
 
 @kernel
 def fill_balls(
-    slot: Array, place: Array, length: Array, mean: Array, starts: Array, product: Array, estimate: Array, radius: Array
+    slot: Array, split: Array, length: Array, mean: Array, starts: Array, product: Array, estimate: Array, radius: Array
 ) -> None:
     """Fill in the balls of all blocks, from the references that they refer to; slot -1 stands for none.
 
@@ -171,14 +172,14 @@ def fill_balls(
     for number in range(slot.size):
         b = wide(number)
         r = wide(max(slot[b], 0))
-        width = place[1, r] * length[b] + place[2, r] * mean[b]
+        width = split[1, r] * length[b] + split[2, r] * mean[b]
         radius[b] = width if slot[b] >= 0 else np.inf
     if product.size == slot.size:
         for number in range(slot.size):
             j = wide(number)
-            estimate[j, 0] = place[0, wide(max(slot[j], 0))] * product[j, 0]
+            estimate[j, 0] = split[0, wide(max(slot[j], 0))] * product[j, 0]
     else:
         for b in range(slot.size):
             for j in range(wide(starts[b]), wide(starts[b + 1])):
                 for t in range(product.shape[1]):
-                    estimate[j, t] = place[0, wide(max(slot[b], 0))] * product[j, t]
+                    estimate[j, t] = split[0, wide(max(slot[b], 0))] * product[j, t]
