@@ -65,7 +65,7 @@ class Certificate(NamedTuple):
 def certify(problem: Any, terms: Any, point: Point, products: Products, enough: float = 0.0) -> Certificate:
     """Return what is proved at a point for the penalty of these terms; the gap is made no tighter than ``enough``."""
     with np.errstate(all="ignore"):
-        if not (problem.loss.is_coupled or terms.free.size or point.predictor.size > SAMPLES_A_PART):
+        if not (problem.loss.is_coupled or terms.unpenalised.size or point.predictor.size > SAMPLES_A_PART):
             gap = _gap_in_one_call(problem, terms, point, products.estimate, products.radius)
             if gap <= enough:
                 return Certificate(gap, True)

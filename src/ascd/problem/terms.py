@@ -51,7 +51,7 @@ class Terms:
     def __init__(self, penalty: Any, norm: Array, ends: Array | None = None, outputs: int = 1) -> None:
         self.norm, self.count, self.outputs, self.is_by_coordinate = norm, norm.size, outputs, ends is None
         self.score, self.all = np.empty(self.count), np.arange(self.count)
-        self.longest, self.margin, self.free = 1, LAST_PLACES, NO_INDICES
+        self.longest, self.margin, self.unpenalised = 1, LAST_PLACES, NO_INDICES
         self.parts: Any = ByCoordinate(penalty)
         if ends is not None:
             self.sizes = np.diff(ends)
@@ -59,9 +59,9 @@ class Terms:
             self.margin = (2.0 * self.longest + 16.0) * UNIT
             self.parts = ByBlock(penalty, ends, np.ones(self.longest))
             #: blocks that allow no dual product but 0; of coordinates ``required`` finds them
-            self.is_free = np.empty(self.count, dtype=np.bool_)
-            find_free(penalty, ends, self.parts.room, -self.parts.room, self.is_free)
-            self.free = np.flatnonzero(self.is_free)
+            self.is_unpenalised = np.empty(self.count, dtype=np.bool_)
+            find_unpenalised(penalty, ends, self.parts.room, -self.parts.room, self.is_unpenalised)
+            self.unpenalised = np.flatnonzero(self.is_unpenalised)
 
     def cost(self, x: Array) -> float:
         return float(cost_of(self.parts, self.all, x.ravel()))
@@ -117,7 +117,7 @@ class Terms:
     def required(self, x: Array, estimate: Array, radius: Array, is_tight: bool, before: Array) -> tuple[Array, Array]:
         """Return the blocks whose products no scale makes feasible, also ``before``, and their products (k, T)."""
         if not self.is_by_coordinate:
-            return self.free, np.zeros((int(self.sizes[self.free].sum()) // self.outputs, self.outputs))
+            return self.unpenalised, np.zeros((int(self.sizes[self.unpenalised].sum()) // self.outputs, self.outputs))
         required, products = np.empty(self.count), estimate.ravel()
         given = (self.parts.penalty, x.ravel(), products, radius, is_tight, required)
         share(costs.COORDINATE * self.count, self.count, required_products, *given)
@@ -434,8 +434,8 @@ class ByBlock(NamedTuple):
 
 
 @kernel
-def find_free(penalty: Any, ends: Array, vector: Array, other: Array, out: Array) -> None:
-    """Fill in which blocks allow no multiple of both vectors, so that their dual product is 0.
+def find_unpenalised(penalty: Any, ends: Array, vector: Array, other: Array, out: Array) -> None:
+    """Fill in which blocks allow no multiple of both vectors: their dual product must be 0.
 
     Those with a bound at 0 and nothing else allow one sign.
     """

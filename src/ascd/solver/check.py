@@ -165,7 +165,7 @@ class OptimalityCheck:
         if np.isnan(self.score[listed]).any():  # of a penalty whose subgradient is no number nothing is known
             return False
         # scores of blocks are infinite where they are not zero, with a penalty or without
-        free = listed[np.isinf(self.score[listed])] if state.terms.is_by_coordinate else state.terms.free
+        free = listed[np.isinf(self.score[listed])] if state.terms.is_by_coordinate else state.terms.unpenalised
         for start in range(0, free.size, tuning.LARGEST_SET):
             if not gain <= tolerance:
                 break

@@ -32,7 +32,7 @@ from ascd.solver import tuning
 from ascd.solver.newton import (
     PenaltyPieces,
     cut_step,
-    find_free,
+    find_inside_pieces,
     gram_newton,
     newton_direction,
     pieces_of,
@@ -62,7 +62,7 @@ class Model:
     patience, sweeps, between, turns = 20, 0, tuning.SWEEPS_BETWEEN, 0
 
     def minimise(self: Any, target: float, most_sweeps: int) -> float:
-        """Move x until nothing violates optimality by more than ``target``; return the violation left."""
+        """Move x until no violation exceeds ``target``; return the largest that the last sweep met."""
         sweeps, stale, lowest = 0, 0, math.inf
         while True:
             violation, done = self.sweep(target, min(self.between, most_sweeps - sweeps))
@@ -173,7 +173,7 @@ class CoordinateModel(Model):
     def newton_step(self: Any) -> bool:
         """Go to the minimum over the free coordinates, or as far as all stay on their pieces; return if it was cut."""
         gradient = self.gradient_now()
-        count = int(find_free(self.penalty, self.columns, gradient, self.x, self.free, self.work))
+        count = int(find_inside_pieces(self.penalty, self.columns, gradient, self.x, self.free, self.work))
         free = self.free[:count]
         derivative, curvature, low, high = self.work[:, :count]
         direction = self.direction(free, curvature, -derivative) if count else None
@@ -238,7 +238,7 @@ class ColumnModel:
         column_curvatures(self.matrix, self.positions, self.weight, self.means, self.total, self.lipschitz)
 
     def minimise(self, target: float, most_sweeps: int) -> float:
-        """Sweep until nothing violates optimality by more than ``target``; return the violation left."""
+        """Sweep until no violation exceeds ``target``; return the largest that the last sweep met."""
         order, violation, sweeps = np.empty(self.columns.size, dtype=np.int64), math.inf, 0
         while violation > target and sweeps < most_sweeps:
             violation, done, reads = sweep_columns(

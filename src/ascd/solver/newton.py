@@ -39,8 +39,8 @@ from ascd.solver.working_set import BlockLayout
 
 
 @kernel
-def find_free(penalty: Any, columns: Array, gradient: Array, x: Array, free: Array, work: Array) -> int:
-    """The coordinates inside a piece of their penalty: Q's derivative, the penalty's curvature and the piece's ends."""
+def find_inside_pieces(penalty: Any, columns: Array, gradient: Array, x: Array, free: Array, work: Array) -> int:
+    """Coordinates inside a piece of their penalty: Q's derivative, the penalty's curvature and the piece's ends."""
     count = 0
     for i in range(columns.size):
         j = columns[i]

@@ -137,11 +137,11 @@ class State:
     @property
     def is_invariant(self) -> bool:
         """Return whether the loss is invariant to one number added to all outputs (softmax) that nothing penalises."""
-        return bool(self.loss.is_coupled and (self.intercept or self.terms.free.size))
+        return bool(self.loss.is_coupled and (self.intercept or self.terms.unpenalised.size))
 
     def _centre(self) -> None:
         """Make that number 0: unpenalised coefficients and constants have mean 0 over the outputs."""
-        rows = np.repeat(self.terms.is_free, self.problem.groups.sizes)
+        rows = np.repeat(self.terms.is_unpenalised, self.problem.groups.sizes)
         self.x = self.x.copy()
         self.x[rows] -= self.x[rows].mean(axis=1, keepdims=True)
         self.constant = self.constant - self.constant.mean()
