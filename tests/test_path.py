@@ -122,10 +122,10 @@ def test_an_early_stop_is_confirmed_like_the_end(monkeypatch, compiled):
 
     confirmed, confirm = [], OptimalityCheck.confirm
 
-    def counted(self, tolerance, is_last):
-        if is_last:
+    def counted(self, tolerance, reads_all):
+        if reads_all:
             confirmed.append(self.state.x[:, 0].copy())
-        return confirm(self, tolerance, is_last)
+        return confirm(self, tolerance, reads_all)
 
     monkeypatch.setattr(OptimalityCheck, "confirm", counted)
     A = np.random.default_rng(0).standard_normal((30, 120))

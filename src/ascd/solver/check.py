@@ -7,7 +7,7 @@ Most blocks are at rest at this point, whatever their ball leaves open: zero, wh
 their optimality condition.  Only the others, the candidates, are read and summed up.  Other than in gap-safe screening
 (Fercoq, Gramfort, Salmon 2015) none is discarded for good: a block may move later.  Where the dual allows only a
 product of 0 (an unpenalised column), no scale helps: while the solver runs, such coordinates count by their violation
-alone, and the gap is not certain.
+alone, and the gap is not complete.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ from ascd.solver.state import State
 class Report(NamedTuple):
     """How good the point is.
 
-    ``gap`` is the duality gap, certain or not; ``violation`` the largest possible; ``first_order`` the gap that counts
-    coordinates which no dual point fits by their violation (inf where there are none).
+    ``gap`` is the duality gap; it ``is_complete`` where a dual point accounts for every coordinate.  Those that none
+    fits count by their violation, also in ``first_order`` (inf where there are none).  ``violation`` is the largest
+    possible.
     """
 
     objective: float
     gap: float
     violation: float
-    is_certain: bool
+    is_complete: bool
     first_order: float
 
 
@@ -87,10 +88,10 @@ class OptimalityCheck:
         interval = state.x, self.bounds.estimate, self.bounds.radius, self.candidates
         found = terms.measure(*interval)
         gap, is_finite = terms.quick_gap(*interval, found.scale)
-        is_certain = is_finite and found.infeasible == 0.0
+        is_complete = is_finite and found.infeasible == 0.0
         gap += found.infeasible + state.loss.gap(seen.predictor, seen.raw_gradient, np.empty(0), found.scale)
-        first_order = math.inf if is_certain else gap
-        self.report = Report(float(seen.value + found.cost), gap, found.violation, is_certain, first_order)
+        first_order = math.inf if is_complete else gap
+        self.report = Report(float(seen.value + found.cost), gap, found.violation, is_complete, first_order)
 
     def settle(self, enough: float = 0.0) -> None:
         """Compute everything known of the point anew, and its certificate, no tighter than ``enough``."""
@@ -109,10 +110,10 @@ class OptimalityCheck:
         except DataGone:
             self.report = self.report._replace(gap=math.inf)
 
-    def confirm(self, tolerance: float, is_last: bool) -> Status | None:
-        """Return the status where a certificate proves the gap; from exact entries where the point ``is_last``."""
+    def confirm(self, tolerance: float, reads_all: bool) -> Status | None:
+        """Return the status if one is proved: from exact entries of all columns if ``reads_all``, else from balls."""
         if not self._is_exact():
-            if is_last:
+            if reads_all:
                 self._read_anew()
             else:
                 self.state.recompute()
@@ -146,7 +147,7 @@ class OptimalityCheck:
         found = certify(state.problem, state.terms, state.point, given, enough)
         # a penalty whose own violation is no number proves nothing
         gap = math.inf if math.isnan(self.report.violation) else found.gap
-        self.report = self.report._replace(gap=gap, is_certain=True)
+        self.report = self.report._replace(gap=gap, is_complete=True)
         if bounds.reads > reads:  # at another dual point
             bounds.update(state.raw_gradient)
         return found._replace(gap=gap)

@@ -108,12 +108,12 @@ class Solver:
         return read + self.state.reads + (0 if self.rows is None else self.rows.reads)
 
     def minimise(
-        self, penalty: Any, tolerance: float, limits: Limits, watch: Callable[[Solver], Any], confirm: bool = True
+        self, penalty: Any, tolerance: float, limits: Limits, watch: Callable[[Solver], Any], reads_all: bool = True
     ) -> Status:
         """Run until the gap is at most ``tolerance``; ``watch`` is called in every round and may end the run.
 
-        The intervals prove a gap; where ``confirm`` is true, exact entries of all columns do, unless a pass is
-        expensive.
+        Where ``reads_all`` is true, all columns are read once more to prove the gap, unless a pass is expensive; else
+        the balls prove it.
         """
         stopwatch, start = Stopwatch(), math.inf
         if self._is_proved_at_once(penalty, tolerance, limits, watch):
@@ -126,7 +126,7 @@ class Solver:
                 return ended
             limits = limits._replace(max_iter=limits.max_iter - (self.n_iter - before))
             self._follow_rows()
-        confirm = confirm and not self.state.matrix.is_dear
+        reads_all = reads_all and not self.state.matrix.is_dear
         for rounds in range(limits.max_iter + 1):
             self.check.evaluate()
             if has_no_minimum(self.report.objective, start):
@@ -135,7 +135,7 @@ class Solver:
             # a run that goes on for long while its objective is within the tolerance: that may be its own proof
             is_own_proof = rounds >= 20 and 0.0 < self.report.objective <= tolerance
             if self.report.gap <= tolerance or is_own_proof:
-                ended = self.check.confirm(tolerance, is_last=confirm)
+                ended = self.check.confirm(tolerance, reads_all)
                 if ended is not None:
                     return ended
             if rounds == limits.max_iter:
@@ -199,7 +199,7 @@ class Solver:
     def settle(self, enough: float) -> None:
         """Compute the report anew with its certificate, unless row chunks have given one already."""
         if self.rows is not None and self.rows.is_ahead:
-            if self.report.is_certain:
+            if self.report.is_complete:
                 return
             self.rows.follow()
         self.check.settle(enough)

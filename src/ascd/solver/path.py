@@ -127,9 +127,9 @@ class _Walk:
                 before, is_last = self.solver.n_iter, number + 1 == factors.size
                 has_time = self.limits.max_iter > 0 and self.stopwatch.seconds < self.limits.max_time
                 with self.warm_starts.used(factors[number:] if number > 0 and has_time else factors[:0]):
-                    status = self._minimise(factor, confirm=is_last)
+                    status = self._minimise(factor, reads_all=is_last)
                 if stop_early and not is_last and self._hardly_changes():
-                    is_last, status = True, self._minimise(factor, confirm=True)
+                    is_last, status = True, self._minimise(factor, reads_all=True)
                 self._keep(before)
                 show(number + 1, self.solver.report.objective)
                 if status in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.DIVERGED):
@@ -143,9 +143,9 @@ class _Walk:
             return give_up(self.solver, self.tolerance, error)
         return worst
 
-    def _minimise(self, factor: float, confirm: bool) -> Status:
+    def _minimise(self, factor: float, reads_all: bool) -> Status:
         limits = self.limits._replace(max_time=self.limits.max_time - self.stopwatch.seconds)
-        status = self.solver.minimise(self.penalty.scaled(factor), self.tolerance, limits, self.watch, confirm)
+        status = self.solver.minimise(self.penalty.scaled(factor), self.tolerance, limits, self.watch, reads_all)
         if not status.is_answer:
             self.solver.settle(self.tolerance)
         return status

@@ -178,7 +178,7 @@ class Recorder:
         enter = self.trace.replace_last if self.recorded == solver.n_iter else self.trace.add
         enter(
             iteration=solver.n_iter, objective=now.objective, bound=now.violation,
-            gap=now.gap if now.is_certain else math.inf,
+            gap=now.gap if now.is_complete else math.inf,
             active=solver.working, reads=solver.reads, seconds=self.stopwatch.seconds,
         )  # fmt: skip
         self.recorded = solver.n_iter
