@@ -119,8 +119,6 @@ class FileMatrix(CachedMatrix):
     def _read(self, place: Piece) -> Piece:
         """Numbers that compiled code reads as they are; others (half precision, the other byte order) as float64."""
         values = self.reader.read(place.rows, place.values)
-        if values.dtype == np.bool_:
-            return place._replace(values=values.view(np.uint8))
         return place._replace(values=values if values.dtype in READ_IN_PLACE else values.astype(np.float64))
 
     def _chunk(self, height: int) -> float:

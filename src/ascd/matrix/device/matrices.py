@@ -107,13 +107,6 @@ class DeviceDense(Remote):
                 values[rows, there] = self.gpu.fetch(part)
         return LocalDense(Dense(values), values.shape)
 
-    def check_finite(self) -> None:
-        with self.gpu.here():
-            every = np.arange(self.shape[1])
-            bad = sum(int((~self.gpu.xp.isfinite(part)).sum()) for _, _, part in self._tiles(every))
-        if bad:
-            raise ValueError(f"A must be finite; it has {bad} nan or inf entries")
-
     def note(self, columns: Array | None) -> None:
         """Count what a pass over these columns (all) reads."""
         size = self.shape[1] if columns is None else columns.size
