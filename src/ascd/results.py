@@ -100,15 +100,15 @@ class Trace:
     """Recorded history; every column is an attribute that gives an array.
 
     ========== =======================================================================================
-    iteration  coordinate steps so far
+    iteration  coordinate steps so far; rounds of ``solve`` and ``path``
     objective  F(x)
-    gap        duality gap (nan unless ``record_gap=True``)
-    active     number of coordinates that the rule chooses from
-    zero_lower share of coordinates whose lower bound on steepness is 0
-    bound      the largest upper bound on steepness
+    gap        duality gap (nan unless ``record_gap=True``); of ``solve`` an estimate, inf where there is none
+    active     number of coordinates that the rule chooses from; columns of the last working set
+    zero_lower share of coordinates whose lower bound on steepness is 0 (``minimize``)
+    bound      the largest upper bound on steepness; the largest possible violation of optimality
     violations gradient entries outside their interval (counted for unsafe oracles only, nan otherwise)
     reads      columns read so far
-    seconds    time spent descending so far
+    seconds    time spent so far
     ========== =======================================================================================
 
     Examples
@@ -218,7 +218,8 @@ class Solution:
     n_iter : number of coordinate steps (``minimize``) or of rounds (``solve``)
     gap : duality gap at x, an upper bound on F(x) − min F with all rounding errors counted (inf where no dual point is
         known)
-    steepness : the largest score at x, from exact gradient entries; 0 means optimal (nan where it is not asked for)
+    steepness : the largest score at x, from exact gradient entries; of ``solve`` the largest possible violation of
+        optimality.  0 means optimal (nan where it is not asked for)
     reads : columns read during the run, the pass for init="gradient" and checks included
     seconds : time spent descending; recording and compiling are not counted
     trace : the recorded history
