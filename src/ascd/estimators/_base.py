@@ -1,9 +1,9 @@
 """What all estimators share: fit, fitted attributes with their certificate, predictions, scores; labels of classifiers.
 
-An estimator states a loss (``_loss``), options of scikit-learn's check of X and y (``_checks``), its objective in units
-of F, the solver's sum over the samples (``_unit``), and where it is another one than the elastic net's, the penalty for
-a strength, an l1_ratio and deviations of the features (``_penalty``); ``LinearModel`` does the rest.  Gap, tolerance
-and objective of the certificate are in units of the estimator's objective.
+An estimator states a loss (``_loss``), options of scikit-learn's check of X and y (``_checks``), the factor from F, the
+solver's sum over the samples, to its own objective (``_unit``), and where it is another one than the elastic net's, the
+penalty for a strength, an l1_ratio and deviations of the features (``_penalty``); ``LinearModel`` does the rest.  Gap,
+tolerance and objective of the certificate are those of the estimator's objective.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class LinearModel(BaseEstimator):
     _own: ClassVar[dict[str, Parameter]] = {}
     _parameter_constraints: ClassVar[dict[str, Any]]
     _loss: ClassVar[Any] = "squared"
-    #: The objective in units of F; None is 1/Σ s_k, with alpha·Σ s_k as the strength of the penalty in F.
+    #: The objective is F times this; None is 1/Σ s_k, and the strength of the penalty in F is alpha·Σ s_k then.
     _unit: ClassVar[float | None] = None
     _checks: ClassVar[dict[str, Any]] = {"y_numeric": True}
     #: Fitted attributes and what they are, for the docstrings.
@@ -202,7 +202,7 @@ class LinearModel(BaseEstimator):
         return super()._get_param_names()
 
     def _units(self, data: Training) -> tuple[float, float]:
-        """Return the factor of alpha beside F, and the objective in units of F."""
+        """Return factors: from alpha to the penalty's strength in F, and from F to the objective."""
         if self._unit is not None:
             return 1.0, self._unit
         total = float(data.X.shape[0] if data.weight is None else data.weight.sum())
@@ -232,7 +232,7 @@ class LinearModel(BaseEstimator):
         return BoundedL1L2(*strengths, lower, upper, weights)
 
     def _state(self, data: Training, penalty: Any, loss: Any = None) -> Any:
-        """Return the problem of the data with a penalty in units of F."""
+        """Return the problem of the data with this penalty, which is part of F."""
         X, loss = data.X, self._loss if loss is None else loss
         weight = data.weight if data.factors is None else data.balanced_weight
         try:
@@ -256,7 +256,7 @@ class LinearModel(BaseEstimator):
         return Settings(self.tol, rounds, threads, self.solver, self.random_state, to_float32)
 
     def _problems(self, data: Training, ratios: Sequence[float], strength: float = 1.0) -> list[Any]:
-        """Return a problem for each l1_ratio, on one matrix, with a penalty of this strength in units of F."""
+        """Return a problem for each l1_ratio, on one matrix, with a penalty of this strength in F."""
         scale = deviations(data.X, data.weight) if self.standardize else None
         penalties = [self._penalty(strength, ratio, data.X.shape[1], scale) for ratio in ratios]
         first = self._state(data, penalties[0])

@@ -129,7 +129,8 @@ FROM_ZERO = Parameter(
 ARGUMENTS: dict[str, Parameter] = {
     "X": Parameter(
         [], "array, sparse matrix, frame or table of shape (n_samples, n_features)",
-        "Not copied where it is column-major float64 or CSC float64.",
+        "Most models copy it, unless it is column-major or CSC float64; of more than 4 million (stored) entries it may "
+        "also be row-major or CSR, and float32, int8, uint8 or bool.",
     ),
     "y": Parameter([], "array of shape (n_samples,), or (n_samples, n_targets) where several targets are allowed"),
     "sample_weight": Parameter([], "array of shape (n_samples,) or a number", "Non-negative weights."),
