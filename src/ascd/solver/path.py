@@ -353,7 +353,7 @@ class WarmStarts:
         return True
 
     def _may_move(self, last: Any, room: int) -> Array:
-        """Return those that have moved, and the likeliest to do so before the last penalty, by the strong rule."""
+        """Return the nonzero coordinates, and the likeliest to be so at the last penalty, by the strong rule."""
         state, bounds = self.state, self.solver.bounds
         now, then, x, g = np.empty((2, state.n)), np.empty((2, state.n)), state.x.ravel(), bounds.estimate.ravel()
         subgradients(state.penalty, x, *now)
