@@ -231,7 +231,7 @@ class LinearModel(BaseEstimator):
             lower = np.maximum(lower, 0.0) if np.ndim(lower) else max(lower, 0.0)
         return BoundedL1L2(*strengths, lower, upper, weights)
 
-    def _state(self, data: Training, penalty: Any, loss: Any = None) -> Any:
+    def _problem(self, data: Training, penalty: Any, loss: Any = None) -> Any:
         """Return the problem of the data with this penalty, which is part of F."""
         X, loss = data.X, self._loss if loss is None else loss
         weight = data.weight if data.factors is None else data.balanced_weight
@@ -259,7 +259,7 @@ class LinearModel(BaseEstimator):
         """Return a problem for each l1_ratio, on one matrix, with a penalty of this strength in F."""
         scale = deviations(data.X, data.weight) if self.standardize else None
         penalties = [self._penalty(strength, ratio, data.X.shape[1], scale) for ratio in ratios]
-        first = self._state(data, penalties[0])
+        first = self._problem(data, penalties[0])
         return [first, *(first.replace(penalty=penalty) for penalty in penalties[1:])]
 
     def _fit_one(self, data: Training, strength: float, ratio: float) -> None:

@@ -695,7 +695,7 @@ class LogisticRegressionCV(ClassifierCV, LogisticRegression):
         found = Followed(coefs, constants, zero, zero.astype(int), 0.0, Status.CONVERGED)
         if present.size > 1:
             codes = np.searchsorted(present, data.y).clip(max=present.size - 1)  # others have weight 0
-            others = LinearModel._state(self, data._replace(y=codes, offset=None), problem.penalty, "softmax")
+            others = LinearModel._problem(self, data._replace(y=codes, offset=None), problem.penalty, "softmax")
             found = super()._follow(data, others, strengths, settings)
             coefs[:, present], constants[present] = found.coefs, found.intercepts
         absent = np.setdiff1d(np.arange(count), present)

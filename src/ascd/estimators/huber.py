@@ -113,15 +113,15 @@ class HuberRegressor(LinearRegressor):
         if self.warm_start and hasattr(self, "coef_"):
             coefs, constants = self._start(1, data.X.shape[1])
             start = (coefs[0], constants[0], getattr(self, "scale_", None))
-        self._fit_strength(data, self._state(data, None), self.alpha, start)
+        self._fit_strength(data, self._problem(data, None), self.alpha, start)
         return self
 
     def _fit_strength(self, data: Training, problem: Any, strength: float, start: Any = (None, None, None)) -> None:
         self._keep([self._fit_scale(data, problem, strength, self._settings(), start)])
 
-    def _state(self, data: Training, penalty: Any, loss: Any = None) -> Any:
+    def _problem(self, data: Training, penalty: Any, loss: Any = None) -> Any:
         """Return the problem for the scale 1."""
-        return super()._state(data, penalty, Huber(float(self.epsilon)))  # True is 1, as in scikit-learn
+        return super()._problem(data, penalty, Huber(float(self.epsilon)))  # True is 1, as in scikit-learn
 
     def _fit_scale(self, data: Training, base: Problem, alpha: float, settings: Settings, start: Any) -> ScaledFit:
         """Fit with the penalty alpha·‖w‖² from coefficients, intercept and scale; ``base`` is for the scale 1."""

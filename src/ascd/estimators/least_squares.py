@@ -85,7 +85,7 @@ class LeastSquares(LinearRegressor):
             if problems:
                 problems.append(problems[0].replace(b=target, penalty=penalty))
             else:
-                problems.append(self._state(data._replace(y=target), penalty))
+                problems.append(self._problem(data._replace(y=target), penalty))
         solutions = self._solve(data, problems)
         if data.y.ndim == 1:
             self._keep(solutions, unit)

@@ -93,10 +93,10 @@ class LogisticRegression(LinearClassifier):
         self._fit_one(self._read(X, y, sample_weight, offset), strength, as_ratio(self.penalty, self.l1_ratio))
         return self
 
-    def _state(self, data: Training, penalty: Any, loss: Any = None) -> Any:
+    def _problem(self, data: Training, penalty: Any, loss: Any = None) -> Any:
         if len(self.classes_) > 2:
-            return super()._state(data, penalty, "softmax")
-        return super()._state(data._replace(y=np.where(data.y == 1, 1.0, -1.0)), penalty, "logistic")
+            return super()._problem(data, penalty, "softmax")
+        return super()._problem(data._replace(y=np.where(data.y == 1, 1.0, -1.0)), penalty, "logistic")
 
     def _penalty(self, strength: float, ratio: float, n_features: int, scale: Array | None) -> Any:
         if len(self.classes_) == 2:

@@ -205,7 +205,7 @@ class LinearSVC(LinearClassifier):
         X, C = machines.X, machines.C
         strengths = [np.full(X.shape[0], C) if one is None else C * one for one in machines.weights]
         data = Training(X, machines.targets[0], strengths[0])
-        problems = [self._state(data, machines.penalty, "squared_hinge")]
+        problems = [self._problem(data, machines.penalty, "squared_hinge")]
         for target, strength in zip(machines.targets[1:], strengths[1:], strict=True):
             other = {} if self.class_weight is None else {"sample_weight": strength}
             problems.append(problems[0].replace(b=target, **other))
@@ -221,7 +221,7 @@ class LinearSVC(LinearClassifier):
         if has_bounds:
             sides = [np.broadcast_to(weights * side, X.shape[1]) for side in (penalty.lower, penalty.upper)]
             loss, numbers = Clipped(*sides), np.arange(X.shape[1], dtype=np.float64)
-        problem = self._state(Training(Data(X.matrix.T), numbers, scale), boxes[0], loss)
+        problem = self._problem(Training(Data(X.matrix.T), numbers, scale), boxes[0], loss)
         problems = [problem, *(problem.replace(penalty=box) for box in boxes[1:])]
         totals = [C * (X.shape[0] if weight is None else float(weight.sum())) for _, weight in pairs]
         solvers = (partial(solve_dual, *pair) for pair in zip(problems, totals, strict=True))
