@@ -1,7 +1,7 @@
-"""The solver: read all columns once, then only those whose interval leaves a decision open.
+"""The solver: read all columns once, then only those whose ball leaves a decision open.
 
-repeat
-    bounds    an interval for every gradient entry                                    no column read
+Small problems are tried in one compiled call first (``small``).  Then repeat
+    bounds    a ball for every gradient entry; no column is read, unless they are few
     check     read the columns that may violate optimality; estimate the gap
               where it is small enough: certificate from an exact pass, stop
     working   set: what is free to move, and the worst violations

@@ -50,12 +50,12 @@ from ascd.solver.tuning import (
     VISITED,
 )
 
-#: What becomes of a Newton step: taken whole, cut at the end of a piece, none because too many coordinates are free.
+#: What becomes of a Newton step: whole (or none is found), cut at the end of a piece, none as too many would move.
 WHOLE, CUT, CROWDED = range(3)
 
 
 class Found(NamedTuple):
-    """What the compiled call has done: rounds, columns read, the sum of losses, the largest violation and the gap."""
+    """What the call has done, and where it ended: sum of losses, penalty, largest violation, estimated gap."""
 
     rounds: int
     reads: int

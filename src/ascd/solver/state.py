@@ -40,8 +40,8 @@ class State:
     """x, the intercepts c and the loss there.
 
     ``penalty`` is the one that is minimised (a path changes it), ``terms`` the sums over it; ``reads`` counts the
-    columns read to compute predictors.  ``is_fresh`` says that the predictor was computed from x itself, so that no
-    rounding errors of steps are left in it.
+    columns read for predictors and in models.  ``is_fresh`` says that the predictor was computed from x itself, so that
+    no rounding errors of steps are left in it.
     """
 
     def __init__(self, problem: Any, x: Array, intercept: bool, constant: Array) -> None:

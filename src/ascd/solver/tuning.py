@@ -64,7 +64,7 @@ OBJECTIVE_ROUNDING = 1e-15
 
 # ---- subproblems
 
-#: A Gram matrix may take this share of the input's memory, and always this many bytes; blocks have no other model.
+#: A Gram matrix may take this share of the input's memory, and always this many bytes, or the last for blocks.
 GRAM_SHARE, GRAM_FLOOR, BLOCK_GRAM_FLOOR = 0.08, 8_000_000, 50_000_000
 
 # ---- models on Gram matrices
@@ -115,7 +115,7 @@ SHRINKS = 0.5
 
 # ---- blocks
 
-#: Sweeps over a model, at most.
+#: Sweeps over a model, at most; over a small Gram matrix more, some 10 ms.
 MOST_BLOCK_SWEEPS = 400
 #: The gradient of a block is known to this share of the lengths of its columns and of the raw gradient: models of
 #: blocks stop there.  Without it a stalled softmax sweeps 2,200 times a step over rounding errors.

@@ -73,7 +73,7 @@ class Chooser:
             self.size = min(max(self.size, tuning.LARGEST_SET // 2), max(narrow, tuning.SMALLEST_SET))
 
     def choose(self, tolerance: float, is_idle: bool) -> WorkingSet:
-        """Return the next working set with what is asked of it."""
+        """Return the next working set, with its target."""
         working = WorkingSet(self.state.problem, self._blocks())
         share = self._share(working)
         # a share of the steepest entry is nothing to a column whose entries are all small
