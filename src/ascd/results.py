@@ -102,7 +102,7 @@ class Trace:
     ========== =======================================================================================
     iteration  coordinate steps so far; rounds of ``solve`` and ``path``
     objective  F(x)
-    gap        duality gap (nan unless ``record_gap=True``); of ``solve`` an estimate, inf where there is none
+    gap        duality gap (nan unless ``record_gap=True``); of ``solve`` an estimate until the end
     active     number of coordinates that the rule chooses from; columns of the last working set
     zero_lower share of coordinates whose lower bound on steepness is 0 (``minimize``)
     bound      the largest upper bound on steepness; the largest possible violation of optimality
@@ -221,7 +221,7 @@ class Solution:
     steepness : the largest score at x, from exact gradient entries; of ``solve`` the largest possible violation of
         optimality.  0 means optimal (nan where it is not asked for)
     reads : columns read during the run, the pass for init="gradient" and checks included
-    seconds : time spent descending; recording and compiling are not counted
+    seconds : time spent without compiling; of ``minimize`` also without recording
     trace : the recorded history
     intercept : the constant c of ``solve(..., intercept=True)``; an array of length n_outputs where x has outputs
     compile_seconds : time that kernels took to compile or to load, which a first call needs once
