@@ -10,7 +10,7 @@ from solving import LOSSES, make_case
 import ascd
 from ascd.problem.certificate import certify
 from ascd.solver.bounds import GradientBounds
-from ascd.solver.line_search import Backtracking
+from ascd.solver.line_search import Backtracking, ModelStep
 from ascd.solver.models import BlockGramModel, ColumnModel, GramModel
 from ascd.solver.state import State
 from ascd.solver.subproblem import Subproblem
@@ -40,6 +40,16 @@ def test_a_warm_start_at_the_optimum_stays_there():
         assert again.n_iter <= 1
         assert again.intercept == pytest.approx(first.intercept, rel=1e-6)
         assert again.zero_objective == first.zero_objective
+
+
+def test_a_step_of_a_spoilt_model_does_not_make_the_objective_rise():
+    """Rounding errors in a model may lead it far off: then it promises a rise, and a share of that is one as well."""
+    rng = np.random.default_rng(0)
+    problem = ascd.Problem(rng.standard_normal((20, 5)), 2 * (np.arange(20) % 2) - 1, "logistic", ascd.L2(1.0))
+    state = State(problem, np.zeros((5, 1)), False, np.zeros(1))
+    before, rows = state.seen.value + state.cost(), np.arange(5)
+    Backtracking(state).take(ModelStep(rows, rows, np.full((5, 1), 1e12), np.zeros(1)))
+    assert state.seen.value + state.cost() <= before
 
 
 # ------------------------------------------------------------------------------------- interruptions

@@ -129,6 +129,7 @@ def check_answer(answer: Answer) -> list[Violation]:
         *_check_reported(answer, known),
         *_check_trace(answer),
         *_check_zero(answer, known),
+        *_check_descent(answer, known),
         *_check_gap(answer, known),
     ]
 
@@ -208,6 +209,16 @@ def _check_zero(answer: Answer, known: Known) -> list[Violation]:
         text = f"reported {reported!r}, F at zero {value!r}"
         return [Violation("zero_objective", text, reported / known.scale)]
     return []
+
+
+def _check_descent(answer: Answer, known: Known) -> list[Violation]:
+    """No run that begins at zero ends above it."""
+    if answer.zero_objective is None or answer.starts or known.overflows(1):
+        return []
+    after, before = float(known.values[0]), float(known.values[1])
+    if after <= before + known.rounding(0) + known.rounding(1) + SMALLEST:
+        return []
+    return [Violation("worse than zero", f"F {after!r}, at zero {before!r}, {answer.status}", after / known.scale)]
 
 
 def _check_gap(answer: Answer, known: Known) -> list[Violation]:

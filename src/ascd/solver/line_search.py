@@ -108,7 +108,9 @@ class Backtracking:
         if self.state.loss.is_quadratic:  # the model is F: only useless products would make it rise
             return decrease <= 1e-3 * size
         noise = tuning.OBJECTIVE_ROUNDING * (4.0 + math.sqrt(self.state.d)) * size
-        return decrease <= tuning.ENOUGH_FALL * t * predicted + (noise if -predicted <= noise else 0.0)
+        # a model that rounding errors spoilt may promise a rise
+        enough = tuning.ENOUGH_FALL * t * min(predicted, 0.0)
+        return decrease <= enough + (noise if -predicted <= noise else 0.0)
 
     def _accept(self, step: ModelStep, x: Array, trial: Evaluation, t: float, moved: Array, is_fresh: bool) -> None:
         state = self.state
