@@ -7,8 +7,8 @@ model predicted, because some samples have left the range in which their curvatu
     w = v² / (f(z) − min f),        v = f'(z),
 
 twice that of the parabola through z with this slope whose minimum is the loss's own.  The multiple grows after every
-step that was cut and falls after every whole one.  For a parabola w is f''; a Huber loss far from its target has no
-curvature, but w = 1 / distance.
+step that was cut and falls after every whole one.  For a parabola w is 2f''; a Huber loss far from its target has
+no curvature, but w is about its threshold / distance.
 """
 
 from __future__ import annotations
