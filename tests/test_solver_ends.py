@@ -42,6 +42,16 @@ def test_a_warm_start_at_the_optimum_stays_there():
         assert again.zero_objective == first.zero_objective
 
 
+def test_large_targets_do_not_make_a_bounded_gradient_rounding():
+    """Huber's gradient is at most its threshold, which passed for rounding beside targets of 1e15."""
+    rng = np.random.default_rng(0)
+    X, noise = rng.standard_normal((60, 12)), 1e3 * rng.standard_normal(60)
+    near, far = (ascd.Problem(X, 1e4 * X[:, 0] + noise + offset, "huber", ascd.L1(1.0)) for offset in (0.0, 1e15))
+    expected, found = ascd.solve(near, intercept=True), ascd.solve(far, intercept=True)
+    assert expected.converged
+    assert found.zero_objective == pytest.approx(expected.zero_objective, rel=1e-3)
+
+
 def test_a_step_of_a_spoilt_model_does_not_make_the_objective_rise():
     """Rounding errors in a model may lead it far off: then it promises a rise, and a share of that is one as well."""
     rng = np.random.default_rng(0)

@@ -216,12 +216,15 @@ def as_reference(problem: Problem, state: State) -> float:
 
 
 def is_rounding(problem: Problem, state: State) -> bool:
-    """Return True if the gradient is no larger than the rounding errors of constant predictions equal to the target."""
+    """Return True if the gradient is no larger than the rounding errors of constant predictions equal to the target.
+
+    Those are of the predictions, which the loss's curvature multiplies, or of a loss near predictions of 0, which has
+    none: exp(0) − 1.  A bounded gradient, such as Huber's, is not small beside large targets without that.
+    """
     if problem.loss.is_coupled:
         return False
-    targets, predictions = np.abs(problem.loss.target), np.abs(state.seen.predictor)
-    size = np.maximum(problem.weight[:, None] * targets, state.seen.curvature.own * predictions)
-    return bool(np.all(np.abs(state.seen.raw_gradient) <= tuning.FEW_ULPS * size))
+    size = np.maximum(np.abs(state.seen.predictor), np.minimum(np.abs(problem.loss.target), 1.0))
+    return bool(np.all(np.abs(state.seen.raw_gradient) <= tuning.FEW_ULPS * state.seen.curvature.own * size))
 
 
 def as_start(problem: Problem, x0: Any, intercept: bool) -> Array:
