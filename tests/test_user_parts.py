@@ -165,7 +165,7 @@ class Allocating(NamedTuple):
         (NoFields(), ["rule NoFields needs at least one field", "unit: float = 1.0"]),
         (Clash(), ["rule Clash", "rename the field 'score'"]),
         (lambda point: 0, ["rule must be a name or a NamedTuple", "select"]),
-        (Backwards, ["rule must be a name or a NamedTuple", "Backwards"]),
+        (Backwards, ["rule must be a name or a NamedTuple", "got the class Backwards, no object of it"]),
         (Allocating(), ["part of your own could not be compiled", "must not make new arrays", "ascd.helper"]),
     ],
 )
@@ -173,6 +173,11 @@ def test_what_cannot_be_compiled_is_explained(rule, words, compiled):
     with pytest.raises(TypeError) as caught:
         use("rule", rule)
     assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+def test_the_error_for_a_loss_that_is_no_part_lists_all_that_it_needs():
+    with pytest.raises(TypeError, match=r"methods value, derivative, .*, is_quadratic, curvature_bound; got 3$"):
+        ascd.Problem(np.eye(3), np.ones(3), 3)
 
 
 @pytest.mark.parametrize(

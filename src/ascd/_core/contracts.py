@@ -12,7 +12,7 @@ from types import CodeType
 from typing import Any
 
 from ascd._core.checks import as_number
-from ascd.protocols import CONTRACTS, OPTIONS
+from ascd.protocols import CONTRACTS, OPTIONS, ColumnStorage
 
 # ---- the methods of parts
 
@@ -44,7 +44,9 @@ def check_methods(part: Any, contract: type, role: str) -> None:
     kind: Any = type(part)
     if not (isinstance(part, tuple) and hasattr(kind, "_fields")):
         methods = ", ".join(methods_of(contract))
-        raise TypeError(f"{role} must be a name or a NamedTuple with methods {methods}; got {part!r}")
+        found = f"the class {part.__name__}, no object of it" if isinstance(part, type) else repr(part)
+        name = "" if contract is ColumnStorage else "a name or "
+        raise TypeError(f"{role} must be {name}a NamedTuple with methods {methods}; got {found}")
     _check_kind(kind, contract, role)
     for field in part:
         if not is_ours(kind) or (isinstance(field, tuple) and users_classes(field)):

@@ -323,8 +323,6 @@ def as_loss(loss: Any) -> Any:
             raise unknown_name(loss, "loss", [*LOSSES, SOFTMAX])
         return LOSSES[loss]()
     check_methods(loss, Loss, "loss")
-    if not hasattr(loss, "curvature_bound"):
-        raise TypeError(f"loss {type(loss).__name__} lacks the method curvature_bound(self)")
     as_number(loss.curvature_bound(), f"{type(loss).__name__}.curvature_bound()", low=0.0, strict=True)
     return loss
 
