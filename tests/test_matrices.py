@@ -332,6 +332,67 @@ def test_a_storage_without_values_of_the_shape_is_read_by_its_methods_alone(outp
         ascd.Problem(LocalDense(design.matrix, design.shape), target)
 
 
+def packed_numbers(d=41, n=12):
+    numbers = np.random.default_rng(7).integers(0, 4, (d + 3, n)).astype(np.uint8)
+    return np.asfortranarray(sum(numbers[i : d + i : 4] << (2 * i) for i in range(4)))
+
+
+class Opens:
+    def __init__(self, design):
+        self.design = design
+
+    def as_design(self):
+        return self.design
+
+
+def fitted(X):
+    return ascd.Lasso(0.1).fit(np.random.default_rng(1).random((41, 12)), np.arange(41.0))
+
+
+#: Every way in for a matrix of the user's.
+WAYS_IN = {
+    "problem": lambda X: ascd.Problem(X, np.arange(41.0)),
+    "as_design": lambda X: ascd.Problem(Opens(X), np.arange(41.0)),
+    "fit": lambda X: ascd.Lasso(0.1).fit(X, np.arange(41.0)),
+    "standardize": lambda X: ascd.Lasso(0.1, standardize=True).fit(X, np.arange(41.0)),
+    "cross-validation": lambda X: ascd.LassoCV(cv=3).fit(X, np.arange(41.0)),
+    "predict": lambda X: fitted(X).predict(X),
+    "score": lambda X: fitted(X).score(X, np.arange(41.0)),
+    "lasso_path": lambda X: ascd.lasso_path(X, np.arange(41.0)),
+}
+UNFIT = {
+    "too many samples": (Genotypes(packed_numbers(), 44), (41, 12), "column 0 position 43 is in row 43"),
+    "too few bytes": (Genotypes(packed_numbers(37), 41), (41, 12), "column 0 index 10 is out of bounds"),
+    "too few columns": (Genotypes(packed_numbers(), 41), (41, 13), "column 12 index 12 is out of bounds"),
+    "far too few columns": (Genotypes(packed_numbers(), 41), (41, 999), "column 20 index 20 is out of bounds"),
+    "dense": (Dense(np.ones((41, 12))), (40, 12), "column 0 position 40 is in row 40"),
+    "sparse": (CSC(np.ones(2), np.array([0, 41]), np.array([0, 1, 2])), (41, 2), "column 1 position 1 is in row 41"),
+    "one column less": (CSC(np.ones(2), np.array([0, 1]), np.array([0, 1, 2])), (41, 3), "column 2 index 3 is out"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_IN)
+@pytest.mark.parametrize("kind", UNFIT)
+def test_a_storage_that_does_not_fit_its_shape_is_an_error_before_compiled_code_reads_it(way, kind):
+    storage, shape, found = UNFIT[kind]
+    message = f"{type(storage).__name__} does not fit the shape {shape}: in {found}"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        WAYS_IN[way](Local(storage, shape))
+
+
+@pytest.mark.parametrize("way", WAYS_IN)
+def test_what_is_no_matrix_of_a_storage_is_an_error_in_a_sentence(way):
+    packed = packed_numbers()
+    with pytest.raises(TypeError, match=r"Genotypes must be a .*Matrix \(for a storage: Local\([AX], shape\)\)"):
+        WAYS_IN[way](Genotypes(packed, 41))
+    with pytest.raises(TypeError, match=r"a storage must be a NamedTuple with methods .*; got the class Genotypes"):
+        WAYS_IN[way](Local(Genotypes, (41, 12)))
+
+
+def test_a_matrix_says_its_shape_and_storage():
+    assert repr(Local(Genotypes(packed_numbers(), 41), (41, 12))) == "Local(41 x 12, Genotypes)"
+
+
 PENALTIES = ("l1", "none", "box", "elastic net, some free")
 
 

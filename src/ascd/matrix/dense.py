@@ -26,6 +26,9 @@ class Local(Matrix):
     def __init__(self, matrix: Any, shape: tuple[int, int]) -> None:
         self.matrix, self.shape = matrix, shape
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.shape[0]} x {self.shape[1]}, {type(self.matrix).__name__})"
+
     @property
     def nbytes(self) -> int:
         return sum(field.nbytes for field in self.matrix if isinstance(field, np.ndarray))

@@ -12,8 +12,9 @@ from ascd._core.checks import as_design, as_matrix, check_shape, check_sparse, u
 from ascd._core.devices import is_on_device, is_on_gpu, library_of, to_host
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix
-from ascd.matrix.dense import Dense, LocalDense
+from ascd.matrix.dense import Dense, Local, LocalDense
 from ascd.matrix.sparse import CSC, LocalSparse, unsigned
+from ascd.protocols import ColumnStorage
 
 #: Numbers that are read where they are; others are converted.
 READ_IN_PLACE = tuple(np.dtype(kind) for kind in (np.float64, np.float32, np.int8, np.uint8, np.bool_))
@@ -37,7 +38,10 @@ def open_design(A: Any) -> Matrix:
     if is_design(A):
         design = A.as_design() if hasattr(A, "as_design") else A
         if not isinstance(design, Matrix):
-            raise TypeError(f"A: {type(design).__name__} must be a subclass of ascd.matrix.base.Matrix")
+            needs = "a subclass of ascd.matrix.base.Matrix (for a storage: Local(A, shape))"
+            raise TypeError(f"A: {type(design).__name__} must be {needs}")
+        if isinstance(design, Local):
+            check_storage(design.matrix, design.shape)
         if isinstance(design, LocalDense) and np.shape(getattr(design.matrix, "values", ())) != design.shape:
             kind, needs = type(design.matrix).__name__, f"a storage with values of shape {design.shape}"
             raise TypeError(f"A: LocalDense needs {needs}; Local takes {kind}")
@@ -56,11 +60,27 @@ def open_design(A: Any) -> Matrix:
     return as_stored(A if is_read_in_place(A) else as_design(A))
 
 
+def check_storage(storage: Any, shape: tuple[int, int]) -> None:
+    """Raise an error unless the ends of a hundred columns fit the shape: compiled code checks no index."""
+    contracts.check_methods(storage, ColumnStorage, "A: a storage")
+    for j in (*range(0, shape[1], 1 + shape[1] // 100), shape[1] - 1):
+        try:
+            start, stop = int(storage.start(j)), int(storage.stop(j))
+            for p in (start, stop - 1) if start < stop else ():
+                storage.entry(p, j)
+                if not (p >= 0 and 0 <= storage.row(p) < shape[0]):
+                    raise IndexError(f"position {p} is in row {storage.row(p)}")
+        except IndexError as error:
+            misfit = f"{type(storage).__name__} does not fit the shape {shape}"
+            raise ValueError(f"A: {misfit}: in column {j} {error}") from error
+
+
 def is_design(A: Any) -> bool:
-    """Return True for a matrix, or what opens as one; no array has these attributes."""
+    """Return True for a matrix, what opens as one, and a storage in no matrix; no array has these attributes."""
     if isinstance(A, np.ndarray):
         return False
-    return isinstance(A, Matrix) or hasattr(A, "careful_dots") or hasattr(A, "as_design") or is_collection(A)
+    is_matrix = isinstance(A, Matrix) or hasattr(A, "careful_dots") or hasattr(A, "as_design")
+    return is_matrix or (isinstance(A, tuple) and hasattr(A, "entry")) or is_collection(A)
 
 
 def is_collection(A: Any) -> bool:
