@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from test_user_parts import spoiled
-from user_parts.my_penalties import Between, Threshold, Tilted
+from user_parts.my_penalties import Between, Concave, Threshold, Tilted
 
 import ascd
 from ascd.problem.penalties import nearest_allowed
+from ascd.solver.loop import Solver
 
 D, N = 30, 8
 RNG = np.random.default_rng(11)
@@ -131,3 +132,39 @@ def test_arrays_that_are_too_short_are_named():
 
     with pytest.raises(ValueError, match=r"penalty Short: there is no coordinate 11 .*12 coordinates"):
         ascd.Problem(np.eye(12), np.ones(12), penalty=Short(np.ones(3)))
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "logistic", "poisson"])
+@pytest.mark.parametrize("strength", [1e-3, 0.3, 1.0])
+@pytest.mark.parametrize("width", [0.1, 3.0])
+def test_a_penalty_that_is_not_convex_ends_stationary(loss, strength, width):
+    """At zero, where all coordinates rest, and on the flat part, where a term of the gap is the whole penalty."""
+    b = {"logistic": np.where(np.arange(D) % 5, np.sign(B), -np.sign(B)), "poisson": np.round(np.abs(B))}.get(loss, B)
+    intercept = width > 1.0
+    top = strength * 2.0 * np.abs(ascd.Problem(A, b, loss).gradient(np.zeros(N))).max()
+    problem = ascd.Problem(A, b, loss, Concave(top, width / top))
+    found = ascd.solve(problem, tol=1e-8, intercept=intercept)
+    assert found.status is ascd.Status.STATIONARY
+    assert found.x.any() if strength == 1e-3 else strength < 1.0 or not found.x.any()
+    V = problem.evaluate(found.x, found.intercept)[2]
+    ends = np.array([problem.penalty.subgradient(x, j) for j, x in enumerate(found.x)]).T
+    assert np.all(A.T @ V + ends[0] <= 1e-3 * top)
+    assert np.all(A.T @ V + ends[1] >= -1e-3 * top)
+    free = ascd.solve(problem.replace(penalty=ascd.Zero()), intercept=intercept)
+    assert found.gap >= found.objective - free.objective
+
+
+def test_a_coordinate_on_the_flat_part_with_a_gradient_of_exactly_zero_is_stationary():
+    found = ascd.solve(ascd.Problem(np.eye(3), [3.0, 0.1, -2.0], penalty=Concave(1.0, 0.5)))
+    assert found.status is ascd.Status.STATIONARY
+    np.testing.assert_array_equal(found.x, [3.0, 0.0, -2.0])
+
+
+def test_a_point_that_is_not_stationary_is_not_called_so():
+    """The Newton step of one coordinate gains more than the tolerance."""
+    problem = ascd.Problem(np.eye(3), [3.0, 0.1, -2.0], penalty=Concave(1.0, 0.5))
+    for second, answer in ((0.0, True), (1e-3, False)):
+        solver = Solver(problem, np.array([[3.0], [second], [-2.0]]), False, np.zeros(1))
+        solver.state.use(problem.penalty)
+        solver.settle(0.0)
+        assert solver.check.is_stationary(1e-6) is answer

@@ -121,3 +121,32 @@ class Nowhere(NamedTuple):
 
     def dual_scale(self, u, j):
         return 1.0
+
+
+class Concave(NamedTuple):
+    """The minimax concave penalty (Zhang 2010): λ|x| − x²/(2γ) up to |x| = γλ, constant beyond; not convex."""
+
+    top: Any
+    width: float
+
+    def cost(self, x, j):
+        size = min(abs(x), self.width * ascd.at(self.top, j))
+        return ascd.at(self.top, j) * size - 0.5 * size * size / self.width
+
+    def prox(self, v, step, j):
+        end = ascd.at(self.top, j)
+        if step >= self.width:  # a hard threshold
+            return v if v * v > self.width * step * end * end else 0.0
+        if abs(v) > self.width * end:
+            return v
+        return math.copysign(max(0.0, abs(v) - step * end) / (1.0 - step / self.width), v)
+
+    def subgradient(self, x, j):
+        slope = math.copysign(max(0.0, ascd.at(self.top, j) - abs(x) / self.width), x)
+        return (-ascd.at(self.top, j), ascd.at(self.top, j)) if x == 0.0 else (slope, slope)
+
+    def cost_conjugate(self, u, j):  # it is bounded
+        return 0.0 if u == 0.0 else math.inf
+
+    def dual_scale(self, u, j):
+        return 1.0 if u == 0.0 else 0.0

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
+from ascd._core.contracts import users_classes
 from ascd.matrix.base import DataGone, as_block
 from ascd.matrix.columns import UNIT
 from ascd.problem.certificate import Certificate, Products, certify
@@ -160,13 +161,15 @@ class OptimalityCheck:
         """Return whether first-order conditions hold, where there are coordinates that no dual point fits.
 
         The Newton step of each by itself must gain less than the tolerance: where the loss has no curvature it gains
-        much.
+        much.  With a penalty of the user's, which may not be convex, those of all candidates count in place of the gap.
         """
         state, gain, listed = self.state, self.report.first_order, self.candidates
         if np.isnan(self.score[listed]).any():  # of a penalty whose subgradient is no number nothing is known
             return False
         # scores of blocks are infinite where they are not zero, with a penalty or without
         free = listed[np.isinf(self.score[listed])] if state.terms.is_by_coordinate else state.terms.unpenalised
+        if state.terms.is_by_coordinate and users_classes(state.penalty):
+            gain, free = 0.0, listed
         for start in range(0, free.size, tuning.LARGEST_SET):
             if not gain <= tolerance:
                 break
