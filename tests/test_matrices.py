@@ -361,12 +361,16 @@ WAYS_IN = {
     "lasso_path": lambda X: ascd.lasso_path(X, np.arange(41.0)),
 }
 UNFIT = {
-    "too many samples": (Genotypes(packed_numbers(), 44), (41, 12), "column 0 position 43 is in row 43"),
+    "too many samples": (
+        Genotypes(packed_numbers(), 44),
+        (41, 12),
+        "column 0 index 43 is out of bounds for axis 0 with size 41",
+    ),
     "too few bytes": (Genotypes(packed_numbers(37), 41), (41, 12), "column 0 index 10 is out of bounds"),
     "too few columns": (Genotypes(packed_numbers(), 41), (41, 13), "column 12 index 12 is out of bounds"),
     "far too few columns": (Genotypes(packed_numbers(), 41), (41, 999), "column 20 index 20 is out of bounds"),
-    "dense": (Dense(np.ones((41, 12))), (40, 12), "column 0 position 40 is in row 40"),
-    "sparse": (CSC(np.ones(2), np.array([0, 41]), np.array([0, 1, 2])), (41, 2), "column 1 position 1 is in row 41"),
+    "dense": (Dense(np.ones((41, 12))), (40, 12), "column 0 index 40 is out of bounds for axis 0"),
+    "sparse": (CSC(np.ones(2), np.array([0, 41]), np.array([0, 1, 2])), (41, 2), "column 1 index 41 is out of"),
     "one column less": (CSC(np.ones(2), np.array([0, 1]), np.array([0, 1, 2])), (41, 3), "column 2 index 3 is out"),
 }
 
@@ -383,7 +387,7 @@ def test_a_storage_that_does_not_fit_its_shape_is_an_error_before_compiled_code_
 @pytest.mark.parametrize("way", WAYS_IN)
 def test_what_is_no_matrix_of_a_storage_is_an_error_in_a_sentence(way):
     packed = packed_numbers()
-    with pytest.raises(TypeError, match=r"Genotypes must be a .*Matrix \(for a storage: Local\([AX], shape\)\)"):
+    with pytest.raises(TypeError, match=r"Genotypes must be a .*Matrix \(of a storage: Local\([AX], shape\)\)"):
         WAYS_IN[way](Genotypes(packed, 41))
     with pytest.raises(TypeError, match=r"a storage must be a NamedTuple with methods .*; got the class Genotypes"):
         WAYS_IN[way](Local(Genotypes, (41, 12)))

@@ -37,14 +37,13 @@ def open_design(A: Any) -> Matrix:
         return open_collection(A, open_design)
     if is_design(A):
         design = A.as_design() if hasattr(A, "as_design") else A
+        kind = type(getattr(design, "matrix", design)).__name__
         if not isinstance(design, Matrix):
-            needs = "a subclass of ascd.matrix.base.Matrix (for a storage: Local(A, shape))"
-            raise TypeError(f"A: {type(design).__name__} must be {needs}")
+            raise TypeError(f"A: {kind} must be a subclass of ascd.matrix.base.Matrix (of a storage: Local(A, shape))")
         if isinstance(design, Local):
             check_storage(design.matrix, design.shape)
         if isinstance(design, LocalDense) and np.shape(getattr(design.matrix, "values", ())) != design.shape:
-            kind, needs = type(design.matrix).__name__, f"a storage with values of shape {design.shape}"
-            raise TypeError(f"A: LocalDense needs {needs}; Local takes {kind}")
+            raise TypeError(f"A: LocalDense needs a storage with values of shape {design.shape}; Local takes {kind}")
         if not contracts.is_ours(type(design)) or contracts.users_classes(getattr(design, "matrix", None)):
             contracts.detours.add("users' classes")  # what is compiled for their columns is not stored
         return design
@@ -63,24 +62,22 @@ def open_design(A: Any) -> Matrix:
 def check_storage(storage: Any, shape: tuple[int, int]) -> None:
     """Raise an error unless the ends of a hundred columns fit the shape: compiled code checks no index."""
     contracts.check_methods(storage, ColumnStorage, "A: a storage")
+    rows = np.broadcast_to(0.0, shape[0])
     for j in (*range(0, shape[1], 1 + shape[1] // 100), shape[1] - 1):
         try:
             start, stop = int(storage.start(j)), int(storage.stop(j))
-            for p in (start, stop - 1) if start < stop else ():
-                storage.entry(p, j)
-                if not (p >= 0 and 0 <= storage.row(p) < shape[0]):
-                    raise IndexError(f"position {p} is in row {storage.row(p)}")
+            _ = [(storage.entry(p, j), rows[storage.row(p)]) for p in (start, stop - 1) if start < stop]
         except IndexError as error:
-            misfit = f"{type(storage).__name__} does not fit the shape {shape}"
-            raise ValueError(f"A: {misfit}: in column {j} {error}") from error
+            kind = type(storage).__name__
+            raise ValueError(f"A: {kind} does not fit the shape {shape}: in column {j} {error}") from error
 
 
 def is_design(A: Any) -> bool:
     """Return True for a matrix, what opens as one, and a storage in no matrix; no array has these attributes."""
     if isinstance(A, np.ndarray):
         return False
-    is_matrix = isinstance(A, Matrix) or hasattr(A, "careful_dots") or hasattr(A, "as_design")
-    return is_matrix or (isinstance(A, tuple) and hasattr(A, "entry")) or is_collection(A)
+    names = ("careful_dots", "as_design", "to_scipy")
+    return isinstance(A, Matrix) or any(hasattr(A, name) for name in names) or is_collection(A)
 
 
 def is_collection(A: Any) -> bool:
