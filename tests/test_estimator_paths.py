@@ -106,3 +106,8 @@ def test_fits_that_miss_the_tolerance_are_told():
     assert caught[0].filename == __file__
     with pytest.warns(ConvergenceWarning, match=r"LogisticRegression: \d of 2 fits stopped early"):
         ascd.model_path(ours.LogisticRegression(**limits), wide, LABELS[:20], Cs=[1.0, 10.0])
+
+
+def test_the_path_of_an_estimator_of_ones_own_is_refused():
+    with pytest.raises(TypeError, match=r"model must be an estimator of ascd; got Ridge\(\): ascd.path"):
+        ascd.model_path(peers.Ridge(), X, LABELS)

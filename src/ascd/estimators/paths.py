@@ -58,6 +58,8 @@ def model_path(
     >>> (path.coefs != 0.0).sum(axis=0).tolist()
     [1, 2]
     """
+    if not hasattr(model, "_follow"):
+        raise TypeError(f"model must be an estimator of ascd; got {model!r}: ascd.path follows any Problem")
     model._validate_params()
     ratio = as_ratio(getattr(model, "penalty", None), getattr(model, "l1_ratio", 0.0))
     with errors_about_x(X):
