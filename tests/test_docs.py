@@ -107,6 +107,16 @@ def test_the_loss_and_the_storage_are_solved_with_a_proof(page):
     assert page.solution.objective == pytest.approx(ascd.solve(plain, intercept=True).objective, rel=1e-5)
 
 
+def test_the_estimator_predicts_for_whatever_it_can_be_fitted_to(page, tmp_path):
+    plain, stored = page.genotypes.astype(float), tmp_path / "genotypes.npy"
+    np.save(stored, np.asfortranarray(plain))
+    forms = plain, page.design, ascd.Table({"snp": plain}), ascd.open_data(stored, memory="2MB")
+    found = [page.LogCoshLasso(0.01).fit(X, page.b).predict(X) for X in forms]
+    for predictions in found:
+        np.testing.assert_allclose(predictions, found[0], atol=1e-2)
+    assert np.ptp(found[0]) > 0.1
+
+
 @pytest.mark.parametrize("part", ["oracle", "steepness", "step", "rule"])
 def test_the_engines_parts_reach_the_minimum(page, part):
     theirs = {

@@ -17,8 +17,8 @@ from typing import Any, Protocol
 class ColumnStorage(Protocol):
     """Where the stored entries of column j are: at positions p from ``start(j)`` to ``stop(j)``, row by row.
 
-    Uncompiled: ``stored()``, all entries, and ``to_scipy(n_samples, n_features)``, an array or sparse matrix of float64
-    of them all.
+    Uncompiled, for ``minimize`` alone: ``stored()``, an array whose size stands for the cost of a pass, and
+    ``to_scipy(n_samples, n_features)``, an array or sparse matrix of float64 of all entries.
     """
 
     def start(self, j: int) -> int: ...
