@@ -165,7 +165,7 @@ class Allocating(NamedTuple):
         (NoFields(), ["rule NoFields needs at least one field", "unit: float = 1.0"]),
         (Clash(), ["rule Clash", "rename the field 'score'"]),
         (lambda point: 0, ["rule must be a name or a NamedTuple", "select"]),
-        (Backwards, ["rule must be a name or a NamedTuple", "got the class Backwards, no object of it"]),
+        (Backwards, ["rule must be a name or a NamedTuple", "got <class", "Backwards"]),
         (Allocating(), ["part of your own could not be compiled", "must not make new arrays", "ascd.helper"]),
     ],
 )

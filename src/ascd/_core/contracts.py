@@ -44,9 +44,8 @@ def check_methods(part: Any, contract: type, role: str) -> None:
     kind: Any = type(part)
     if not (isinstance(part, tuple) and hasattr(kind, "_fields")):
         methods = ", ".join(methods_of(contract))
-        found = f"the class {part.__name__}, no object of it" if isinstance(part, type) else repr(part)
         name = "" if contract is ColumnStorage else "a name or "
-        raise TypeError(f"{role} must be {name}a NamedTuple with methods {methods}; got {found}")
+        raise TypeError(f"{role} must be {name}a NamedTuple with methods {methods}; got {part!r}")
     _check_kind(kind, contract, role)
     for field in part:
         if not is_ours(kind) or (isinstance(field, tuple) and users_classes(field)):
