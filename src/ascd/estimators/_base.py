@@ -394,8 +394,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
     def predict(self, X: Any) -> Array:
         """Return predictions for the rows of X: an array of shape (n_samples,) or (n_samples, n_targets)."""
-        found: Array = self._linear_predictor(X)
-        return found
+        return self._linear_predictor(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R², the share of the (weighted) variance of y that is explained; 1 is best."""

@@ -111,5 +111,4 @@ def norm(values: Any) -> float:
 
 def lengths_of_blocks(values: Array, ends: Array) -> Array:
     """Return the lengths of blocks of an array; block b is ``ends[b]`` to ``ends[b + 1]`` of its flat form."""
-    lengths: Array = np.hypot.reduceat(np.abs(values).ravel(), ends[:-1])
-    return lengths
+    return np.hypot.reduceat(np.abs(values).ravel(), ends[:-1])

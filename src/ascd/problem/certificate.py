@@ -335,8 +335,7 @@ class _Proof:
         is_gradient = dual is self.point.raw_gradient
         away = dual_length(self.V - dual.ravel(), self.weight) if is_moved and not is_gradient else 0.0
         length = self.length if is_gradient else dual_length(dual.ravel(), self.weight)
-        noise: Array = (2.0 * (self.problem.n_samples + 8.0) * UNIT * length + away) * self.norm
-        return noise
+        return (2.0 * (self.problem.n_samples + 8.0) * UNIT * length + away) * self.norm
 
     def _own_rounding(self, dual: Array) -> float:
         """Return how far losses with a domain move a dual point that weights have pushed over its end, at most."""

@@ -31,8 +31,7 @@ class Groups:
 
     @cached_property
     def sizes(self) -> Array:
-        sizes: Array = self.starts[1:] - self.starts[:-1]
-        return sizes
+        return self.starts[1:] - self.starts[:-1]
 
     def columns(self, blocks: Array) -> Array:
         """Return positions in ``order`` of the columns of some blocks, which are in rising order."""

@@ -93,8 +93,7 @@ class Softmax:
 
     def errors(self, Z: Array) -> Array:
         """Return relative errors of the probabilities: of z − max z in the exponent, exp, its sum and the quotient."""
-        found: Array = (self.n_outputs + 8.0 + 2.0 * np.ptp(Z, axis=1)) * UNIT
-        return found
+        return (self.n_outputs + 8.0 + 2.0 * np.ptp(Z, axis=1)) * UNIT
 
     def own_curvature(self, seen: Any, t: int) -> Array:
         """Return s·p(1 − p) of one class, from raw gradients s·p or s·(1 − p): p − p² would cancel."""

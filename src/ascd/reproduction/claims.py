@@ -53,8 +53,7 @@ class ResultsFile:
 
     def numbers(self, part: str, curve: str) -> dict[str, Any]:
         """Return the result of a job that is no descent."""
-        found: dict[str, Any] = self.results["runs"][self.results["index"][part][curve][0]]["result"]
-        return found
+        return self.results["runs"][self.results["index"][part][curve][0]]["result"]
 
 
 #: What was measured, and what must be true: the claim holds if all of it is, in part if some is.

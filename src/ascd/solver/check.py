@@ -54,8 +54,7 @@ class OptimalityCheck:
 
     @property
     def score(self) -> Array:
-        score: Array = self.state.terms.score
-        return score
+        return self.state.terms.score
 
     def evaluate(self) -> None:
         """Read the blocks whose balls leave open whether they are optimal; then the report."""

@@ -217,8 +217,7 @@ def wide_newton(block: Array, weight: Array, found: PenaltyPieces, right: Array)
 
     def divided(vectors: Array) -> Array:
         sums = np.add.reduceat(found.unit * vectors, found.starts, axis=0)
-        out: Array = vectors / (found.kappa + ridge)[:, None] + along[:, None] * np.repeat(sums, sizes, axis=0)
-        return out
+        return vectors / (found.kappa + ridge)[:, None] + along[:, None] * np.repeat(sums, sizes, axis=0)
 
     across, plain = divided(scaled.T), divided(right)
     factor, failed = dpotrf(np.eye(block.shape[0]) + scaled @ across, lower=1)
@@ -273,5 +272,4 @@ def _with_kinks(first: Array, inverse: Array, found: PenaltyPieces) -> Array | N
     share = np.zeros(starts.size)
     share[bent] = dpotrs(factor, np.add.reduceat((found.unit * first).sum(axis=1), starts)[bent], lower=1)[0]
     sizes = np.diff(np.append(starts, first.shape[0]))
-    step: Array = first + inverse @ (np.repeat(share, sizes)[:, None] * found.unit)
-    return step
+    return first + inverse @ (np.repeat(share, sizes)[:, None] * found.unit)

@@ -110,8 +110,7 @@ class Coefficients:
         return products(self.state.problem.design, self.state.problem.groups.order, raw_gradient)
 
     def penalty_gradient(self, x: Array) -> Array:
-        found: Array = self.ridge * x
-        return found
+        return self.ridge * x
 
     def gap(self, gradient: Array) -> float:
         """Return Σ_b ‖∇_b F‖²/(2·ridge_b)."""
@@ -146,30 +145,25 @@ class Preconditioned:
         self.start = self.factor @ start if state.x.any() else np.zeros((ridge.size, problem.n_outputs))
 
     def product(self, w: Array) -> Array:
-        found: Array = self.products @ w
-        return found
+        return self.products @ w
 
     def loss_gradient(self, raw_gradient: Array) -> Array:
-        found: Array = self.products.T @ raw_gradient
-        return found
+        return self.products.T @ raw_gradient
 
     def penalty_gradient(self, w: Array) -> Array:
-        found: Array = self.hessian @ w
-        return found
+        return self.hessian @ w
 
     def gap(self, gradient: Array) -> float:
         return 0.5 * float(np.sum((self.factor.T @ gradient / self.root) ** 2))
 
     def coefficients(self, w: Array) -> Array:
-        found: Array = self.back @ w
-        return found
+        return self.back @ w
 
 
 def mean_curvature(state: State) -> Array:
     """Return the curvature of each sample, the mean over its outputs."""
     own, between, _ = state.seen.curvature
-    found: Array = (own - (0.0 if between is None else between**2)).mean(axis=1)
-    return found
+    return (own - (0.0 if between is None else between**2)).mean(axis=1)
 
 
 # ---- L-BFGS
