@@ -79,7 +79,7 @@ class LeastSquares(LinearRegressor):
             message = f"{type(self).__name__} with alpha=0 has no penalty: this is ordinary least squares"
             warnings.warn(message, stacklevel=frames_to_the_user())
         problems: list[Any] = []
-        alphas = [self.alpha] * len(targets.T) if isinstance(self.alpha, Real) else self._alphas(len(targets.T))
+        alphas: Any = [self.alpha] * len(targets.T) if isinstance(self.alpha, Real) else self._alphas(len(targets.T))
         for target, alpha in zip(targets.T, alphas, strict=True):
             penalty = self._penalty(float(alpha) * factor, self.l1_ratio, n_features, scale)
             if problems:
