@@ -146,14 +146,28 @@ class GradientBounds:
 
     def _compare(self, gradient: Array) -> None:
         """Fill in ``split``: the raw gradient is s·V_r + E, for each reference."""
-        flat, total = gradient.ravel(), gradient.sum(axis=0)
-        size = square_of(flat)
-        for r in np.flatnonzero(self.used):
-            with np.errstate(all="ignore"):
-                along = share_along(float(np.einsum("i,i->", self.references[r], flat)), self.square[r])
-                rest = square_of(flat - along * self.references[r])
-                across = float(np.linalg.norm(total - along * self.total[r])) if self.intercept else 0.0
-            self.split[:, r] = along, length_across(rest, SQUARE_ROUNDING * SQUARE_ROUNDING * size, size), across
+        total = gradient.sum(axis=0)
+        compare(gradient.ravel(), self.references, self.square, self.used, self.split)
+        for r in np.flatnonzero(self.used) if self.intercept else ():
+            self.split[2, r] = float(np.linalg.norm(total - self.split[0, r] * self.total[r]))
+
+
+@kernel
+def compare(gradient: Array, references: Array, square: Array, used: Array, split: Array) -> None:
+    """Fill in s and ‖E‖ of the raw gradient for every reference that blocks refer to."""
+    size = 0.0
+    for k in range(gradient.size):
+        size += gradient[k] * gradient[k]
+    for r in range(used.size):
+        if used[r] > 0:
+            product, rest = 0.0, 0.0
+            for k in range(gradient.size):
+                product += references[r, k] * gradient[k]
+            along = share_along(product, square[r])
+            for k in range(gradient.size):
+                away = gradient[k] - along * references[r, k]
+                rest += away * away
+            split[0, r], split[1, r] = along, length_across(rest, SQUARE_ROUNDING * SQUARE_ROUNDING * size, size)
 
 
 def square_of(vector: Array) -> float:
