@@ -176,16 +176,17 @@ def evaluate_parts(
     """Fill in ``_evaluate`` of each part of the samples."""
     for part in range(start, stop):
         first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, predictor.size)
+        sums[part, 0] = sum_of_losses(sample, loss, predictor, t, first, last)
         found = fill_gradients(sample, loss, predictor, t, gradient, curvature, first, last)
-        sums[part, 0], sums[part, 1], sums[part, 2], sums[part, 3] = found
+        sums[part, 1], sums[part, 2], sums[part, 3] = found
 
 
 @helper
 def fill_gradients(
     sample: Any, loss: Any, predictor: Array, t: float, gradient: Array, curvature: Array, start: int, stop: int
-) -> tuple[float, float, float, float]:
-    """Fill in s·loss' and s·loss'' of some samples; return the sums of losses, of both, and of the gradients' sizes."""
-    total, first, second, size = 0.0, 0.0, 0.0, 0.0
+) -> tuple[float, float, float]:
+    """Fill in s·loss' and s·loss'' of some samples; return the sums of both, and of the gradients' sizes."""
+    first, second, size = 0.0, 0.0, 0.0
     for number in range(start, stop):
         k = wide(number)
         weight, target, z = at(sample.weight, k), sample.target[k], predictor[k] + t
@@ -194,12 +195,21 @@ def fill_gradients(
         curvature[k] = weight * loss.curvature(target, z) if is_counted else 0.0
     for number in range(start, stop):  # apart: the loop above goes through several samples at a time
         k = wide(number)
-        weight = at(sample.weight, k)
-        total += weight * loss.value(sample.target[k], predictor[k] + t) if weight > 0.0 else 0.0
         first += gradient[k]
         second += curvature[k]
         size += abs(gradient[k])
-    return total, first, second, size
+    return first, second, size
+
+
+@helper
+def sum_of_losses(sample: Any, loss: Any, predictor: Array, t: float, start: int, stop: int) -> float:
+    """Return Σ s·loss of some samples: half of the time of both where the loss has logarithms."""
+    total = 0.0
+    for number in range(start, stop):
+        k = wide(number)
+        weight = at(sample.weight, k)
+        total += weight * loss.value(sample.target[k], predictor[k] + t) if weight > 0.0 else 0.0
+    return total
 
 
 # ---- the intercept
@@ -225,24 +235,21 @@ def best_constant(
     guess: float,
 ) -> float:  # fmt: skip
     """Move z by the best constant, filled in in ``search``; return the sum of losses there, gradients filled in."""
-    reach, start, total = 0.0, math.inf, math.inf
+    d, reach = predictor.size, 0.0
     begin_search(search, guess)
-    for k in range(predictor.size):
+    for k in range(d):
         reach = max(reach, abs(predictor[k]))
     for number in range(MOST_NEWTON_STEPS):
-        total, first, second, size = fill_gradients(
-            sample, loss, predictor, search[T], gradient, curvature, 0, predictor.size
-        )
-        if number == 0:
-            start = total
-        if is_balanced(search, number, first, second, size, most, reach, predictor.size):
+        first, second, size = fill_gradients(sample, loss, predictor, search[T], gradient, curvature, 0, d)
+        if is_balanced(search, number, first, second, size, most, reach, d):
             break
-    if is_lost(total, start):
-        search[T] = guess
-        total, first, second, size = fill_gradients(
-            sample, loss, predictor, guess, gradient, curvature, 0, predictor.size
-        )
-    for k in range(predictor.size):
+    total = sum_of_losses(sample, loss, predictor, search[T], 0, d)
+    if not is_even(first, size, d):  # where it is, the losses are convex and cannot have grown
+        start = sum_of_losses(sample, loss, predictor, guess, 0, d)
+        if is_lost(total, start):
+            search[T], total = guess, start
+            fill_gradients(sample, loss, predictor, guess, gradient, curvature, 0, d)
+    for k in range(d):
         predictor[k] += search[T]
     return total
 
@@ -265,8 +272,7 @@ def is_balanced(
     step = -first / second if is_newton else math.copysign(stride, -first)
     finite = size < math.inf  # a Poisson loss may overflow on the way
     is_short = is_newton and abs(step) <= BALANCED * max(reach, abs(t))
-    is_even = abs(first) <= BALANCED * math.sqrt(count) * size
-    if (finite and (is_even or is_short)) or number + 1 == MOST_NEWTON_STEPS:
+    if is_even(first, size, count) or (finite and is_short) or number + 1 == MOST_NEWTON_STEPS:
         return True
     if not (finite and low < t + step < high and 2.0 * abs(step) <= search[LAST_STEP]):
         step = 0.5 * (low + high) - t
@@ -276,6 +282,12 @@ def is_balanced(
     search[T] = t + step
     search[STRIDE] = 4.0 * stride
     return False
+
+
+@helper
+def is_even(first: float, size: float, count: int) -> bool:
+    """Return whether gradients with this sum, finite ones of this size in all, sum to 0 but for rounding."""
+    return size < math.inf and abs(first) <= BALANCED * math.sqrt(count) * size
 
 
 @helper

@@ -25,7 +25,7 @@ from ascd.matrix.base import as_block
 from ascd.matrix.columns import clear, dot, scatter
 from ascd.problem.arithmetic import lengths_of_blocks, norm, violation_of
 from ascd.problem.penalties import piece
-from ascd.problem.samples import Curvature, best_constant, fill_gradients, sample_gap
+from ascd.problem.samples import Curvature, best_constant, fill_gradients, sample_gap, sum_of_losses
 from ascd.problem.terms import ByCoordinate, measured, positive_part, term_between
 from ascd.solver.state import Evaluation, State
 from ascd.solver.sweeps import curvatures_in, curvatures_of_columns, move_gradient, sweep_blocks
@@ -400,7 +400,8 @@ def minimise_compiled(
                 total = best_constant(sample, loss, room.there, room.steep, room.bent, most, room.search, 0.0)
                 further = room.search[0]
             else:
-                total, _, _, _ = fill_gradients(sample, loss, room.there, 0.0, room.steep, room.bent, 0, d)
+                fill_gradients(sample, loss, room.there, 0.0, room.steep, room.bent, 0, d)
+                total = sum_of_losses(sample, loss, room.there, 0.0, 0, d)
             decrease = total + after - value - cost
             if decrease <= (0.0 if is_exact else ENOUGH_FALL * t * predicted) or abs(decrease) <= noise:
                 break
