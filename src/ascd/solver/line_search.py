@@ -87,7 +87,12 @@ class Backtracking:
                 return t
             # where a straight line from the predicted derivative to the one at the end has its zero
             rise = end_slope - slope
-            t *= min(max(-predicted / rise, 0.1), 0.5) if rise > 0.0 else 0.5
+            # the loss lies above its tangent at t: F decreases only nearer than where that has come down to F here
+            nearest = t - (trial.value - size) / end_slope if end_slope > 0.0 else t
+            if nearest < 0.1 * t:
+                t = 0.5 * nearest
+            else:
+                t *= min(max(-predicted / rise, 0.1), 0.5) if rise > 0.0 else 0.5
         self._adapt(0.0)
         return 0.0
 
