@@ -15,6 +15,7 @@ from ascd._core.checks import Array, as_number, as_numbers, finite_values, refus
 from ascd._core.contracts import check_methods
 from ascd._core.devices import to_host
 from ascd._core.jit import helper, optional_method
+from ascd.problem.arithmetic import square_times
 from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS
 from ascd.protocols import Loss
 
@@ -78,7 +79,7 @@ class Squared(NamedTuple):
     unit: float = 1.0
 
     def value(self, y: float, z: float) -> float:
-        return 0.5 * (z - y) * (z - y)
+        return square_times(z - y, 0.5)
 
     def derivative(self, y: float, z: float) -> float:
         return z - y
@@ -87,11 +88,10 @@ class Squared(NamedTuple):
         return 1.0
 
     def conjugate(self, y: float, u: float) -> float:
-        return u * y + 0.5 * u * u
+        return u * y + square_times(u, 0.5)
 
     def divergence(self, y: float, z: float, u: float) -> float:
-        away = apart(z - y, u)
-        return 0.5 * away * away
+        return square_times(apart(z - y, u), 0.5)
 
     def curvature_bound(self) -> float:
         return 1.0
