@@ -1,32 +1,39 @@
 """What all tests share, and what the examples in docstrings do.
 
 Kernels run as plain Python: a specialisation takes seconds to compile and there are thousands of combinations of parts.
-What is to be compiled asks for the fixture ``compiled``.  The innermost loops are written with NumPy, to the last bit:
-they took most of the time.
+What is to be compiled asks for the fixture ``compiled``.  Two things took most of the time and do not run as they
+are written: the innermost loops over columns are NumPy's, to the last bit, and kernels of few types are ``Compiled``.
 """
 
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from functools import wraps
 
 import numpy as np
 import pytest
 
-from ascd._core import jit
+from ascd._core import contracts, jit
 from ascd.matrix import columns
 from ascd.matrix.dense import Dense
-from ascd.solver import sweeps
+from ascd.matrix.sparse import CSC
+from ascd.problem import samples, softmax
+from ascd.problem.block_penalties import BlockNorm
+from ascd.solver import models, newton, small, sweeps
 
+#: Must numba not compile?
+IS_DISABLED = jit.is_interpreted
 jit.is_interpreted = True
 
 
 def entries(matrix, j):
-    """A column of a dense matrix."""
-    column = matrix.values[:, j]
-    return column if column.dtype == np.float64 else column.astype(np.float64)
+    """The rows of a column's entries and the entries, of a dense or a sparse matrix."""
+    if type(matrix) is CSC:
+        rows, column = (part[matrix.indptr[j] : matrix.indptr[j + 1]] for part in (matrix.indices, matrix.data))
+    else:
+        rows, column = slice(None), matrix.values[:, j]
+    return rows, column if column.dtype == np.float64 else column.astype(np.float64)
 
 
 def total(terms):
@@ -34,29 +41,38 @@ def total(terms):
     return 0.0 + float(terms.cumsum()[-1]) if terms.size else 0.0
 
 
+def on(rows, weight):
+    """Weights of these rows, or the one weight of all."""
+    return weight[rows] if np.ndim(weight) else weight
+
+
 def dot(matrix, j, vector):
-    return total(entries(matrix, j) * vector)
+    rows, column = entries(matrix, j)
+    return total(column * vector[rows])
 
 
 def weighted_square(matrix, j, weight):
-    return total(weight * entries(matrix, j) * entries(matrix, j))
+    rows, column = entries(matrix, j)
+    return total(on(rows, weight) * column * column)
 
 
 def sums_with_one(matrix, j, vector):
-    column = entries(matrix, j)
-    return total(column * column), total(column), total(column * vector)
+    rows, column = entries(matrix, j)
+    return total(column * column), total(column), total(column * vector[rows])
 
 
 def scatter(matrix, j, weight, out):
-    out[:] = weight * entries(matrix, j)
+    rows, column = entries(matrix, j)
+    out[rows] = on(rows, weight) * column
 
 
 def clear(matrix, j, out):
-    out[:] = 0.0
+    out[entries(matrix, j)[0]] = 0.0
 
 
 def move_gradient(matrix, j, change, weight, gradient):
-    gradient += change * weight * entries(matrix, j)
+    rows, column = entries(matrix, j)
+    gradient[rows] += change * on(rows, weight) * column
 
 
 def add_products(row, change, out):
@@ -70,13 +86,25 @@ def add_products(row, change, out):
         sums[:, used] += row[:, None] * change[used]
 
 
+def fill_gradient(matrix, j, raw_gradient, outputs, out, first):
+    rows, column = entries(matrix, j)
+    sums = (column[:, None] * raw_gradient.reshape(-1, outputs)[rows]).cumsum(axis=0)
+    out[first : first + outputs] = sums[-1] if column.size else 0.0
+
+
+def add_to_gradient(matrix, j, change, first, own, raw_gradient, outputs):
+    rows, column = entries(matrix, j)
+    change = column[:, None] * change[first : first + outputs]
+    raw_gradient.reshape(-1, outputs)[rows] += own.reshape(-1, outputs)[rows] * change
+
+
 def replace(module, quick):
     """Let plain Python call ``quick`` in the place of the helper of that name, and compiled code the helper still."""
     plain = getattr(module, quick.__name__)
 
     @wraps(quick)
     def call(matrix, *args):
-        return (plain if isinstance(matrix, tuple) and type(matrix) is not Dense else quick)(matrix, *args)
+        return (plain if isinstance(matrix, tuple) and type(matrix) not in (Dense, CSC) else quick)(matrix, *args)
 
     def teach():
         from numba.extending import overload
@@ -91,8 +119,41 @@ def replace(module, quick):
 
 for function in (dot, weighted_square, sums_with_one, scatter, clear):
     replace(columns, function)
-for function in (move_gradient, add_products):
+for function in (move_gradient, add_products, fill_gradient, add_to_gradient):
     replace(sweeps, function)
+
+
+class Compiled:
+    """A kernel that is compiled wherever its arguments are numbers, arrays and parts of the library that hold these.
+
+    There are few such types for each of these, compiled in half a second each, and plain Python spent most of its time
+    in them.
+    """
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    def __getattr__(self, name):
+        return getattr(self.kernel, name)
+
+    def __call__(self, *args):
+        is_wanted = not jit._debugging.get() and all(map(self.is_known, args))
+        return self.kernel.compiled(*args) if is_wanted else self.kernel(*args)
+
+    @staticmethod
+    def is_known(value):
+        if not isinstance(value, tuple) or type(value) is BlockNorm:
+            return True
+        return contracts.is_ours(type(value)) and all(isinstance(field, float | np.ndarray) for field in value)
+
+
+if not IS_DISABLED:
+    for module, name in (
+        (models, "sweep_gram"), (models, "sweep_blocks"), (newton, "gather_free"), (softmax, "fill_softmax"),
+        (softmax, "fill_gaps"), (samples, "evaluate_parts"), (samples, "sample_gaps"),
+    ):  # fmt: skip
+        setattr(module, name, Compiled(getattr(module, name)))
+    small.sweep_blocks = models.sweep_blocks
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -109,7 +170,13 @@ def pytest_collection(session):
 
 @pytest.fixture(autouse=True)
 def huber_is_compiled(request, monkeypatch):
-    """Each fit of ``HuberRegressor`` is hundreds of runs of the solver; vectors would be compiled on their own."""
-    name, switch = request.node.name, os.environ.get("NUMBA_DISABLE_JIT", "0")
-    if "HuberRegressor" in name and "check_fit2d_1" not in name and switch in ("", "0"):
+    """A fit of ``HuberRegressor`` is hundreds of runs of the solver, and these files fit it hundreds of times.
+
+    Vectors would be compiled on their own.  The call for small problems takes as long to compile as all other kernels
+    of a fit: it is left out.
+    """
+    name = request.node.name
+    is_here = "HuberRegressor" in name and request.path.name in ("test_estimator_checks.py", "test_estimator_cv.py")
+    if is_here and "check_fit2d_1" not in name and not IS_DISABLED:
         monkeypatch.setattr(jit, "is_interpreted", False)
+        monkeypatch.setattr(small, "SMALL_ENTRIES", 0)

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 import pytest
-from compilations import IS_DISABLED, skip_uncompiled
+from compilations import skip_uncompiled
 from hypothesis import settings
 
 #: The same examples every time; HYPOTHESIS_PROFILE=random looks for new ones.
@@ -26,17 +26,6 @@ def compiled(monkeypatch):
     """Kernels are compiled: all else runs them as plain Python (see the conftest.py above this folder)."""
     skip_uncompiled()
     monkeypatch.setattr("ascd._core.jit.is_interpreted", False)
-
-
-@pytest.fixture
-def compiled_sweeps(monkeypatch):
-    """Sweeps over Gram matrices alone are compiled, where they can be: most of the time, and one for a penalty."""
-    from ascd.solver import models
-
-    if IS_DISABLED:
-        return
-    for name in ("sweep_gram", "sweep_blocks"):
-        monkeypatch.setattr(models, name, getattr(models, name).compiled)
 
 
 @pytest.fixture(scope="module")

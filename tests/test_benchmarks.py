@@ -60,7 +60,6 @@ def problem_of(task):
     return ascd.Problem(task.X, task.y, penalty=ascd.SparseGroup(task.single, task.l1, task.groups))
 
 
-@pytest.mark.usefixtures("compiled_sweeps")
 @pytest.mark.parametrize("kind", BLOCKS)
 def test_gaps_of_blocks_are_true_and_peers_find_the_same_minimum(kind):
     task = tasks.small(kind, "sparse" if kind in block_tasks.SPARSE else "dense")

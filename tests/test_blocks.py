@@ -9,6 +9,7 @@ from scipy import sparse
 from user_parts.my_blocks import OwnNorm
 
 import ascd
+from ascd._core.jit import debugging
 from ascd.problem.softmax import Softmax
 from ascd.results import Status
 from ascd.solver import tuning
@@ -65,7 +66,8 @@ def test_sparse_storage_gives_the_same(name):
 def test_groups_of_one_column_are_the_plain_lasso(loss, intercept):
     target = Y[:, 0] if loss == "squared" else np.sign(Y[:, 0])
     for strength in (0.3, 3.0):
-        plain = ascd.solve(ascd.Problem(A, target, loss, ascd.L1L2(strength, 0.0)), tol=1e-12, intercept=intercept)
+        with debugging(True):  # by coordinate it is compiled elsewhere
+            plain = ascd.solve(ascd.Problem(A, target, loss, ascd.L1L2(strength, 0.0)), tol=1e-12, intercept=intercept)
         found = ascd.solve(ascd.Problem(A, target, loss, ascd.GroupL2(strength, 1)), tol=1e-12, intercept=intercept)
         assert found.objective == pytest.approx(plain.objective, rel=1e-11)
         np.testing.assert_allclose(found.x, plain.x, atol=1e-5)

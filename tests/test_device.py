@@ -136,7 +136,7 @@ def test_large_models_stay_there(number, name, monkeypatch):
 
 
 @pytest.mark.parametrize(("nearness", "is_exact"), [(1.0, False), (1e-3, True)])
-def test_products_become_exact_where_short_ones_do_not_do(compiled_sweeps, nearness, is_exact, monkeypatch):
+def test_products_become_exact_where_short_ones_do_not_do(nearness, is_exact, monkeypatch):
     """Pairs of columns that differ by less than short numbers tell; a gap that nothing but their difference closes."""
     rng = np.random.default_rng(5)
     half = rng.standard_normal((40, 8))

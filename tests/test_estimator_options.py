@@ -23,7 +23,7 @@ OURS = {
 }
 
 
-#: Huber's regression is compiled, for one storage here.
+#: Huber's regression takes long: one storage.
 STORED = (np.asfortranarray, np.asarray, sparse.csc_array, sparse.csr_matrix)
 PAIRS = [(name, stored) for name in OURS for stored in STORED[: 1 if "Huber" in name else 4]]
 

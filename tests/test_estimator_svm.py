@@ -43,7 +43,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(map(str, row)))
-def test_weights_and_bounds_have_a_certificate(row, compiled_sweeps):
+def test_weights_and_bounds_have_a_certificate(row):
     loss, bounds, has_weights, fit_intercept, weighted = row
     weights, bounds = WEIGHTS if has_weights else None, BOUNDS[bounds]
     sample_weight = DATA.weight if weighted else None

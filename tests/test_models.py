@@ -133,7 +133,6 @@ def quadratic_model(solver, working, x, shift):
     return float(value) + state.terms.cost_on(working.blocks, x)
 
 
-@pytest.mark.usefixtures("compiled_sweeps")
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize(
     ("name", "loss"),

@@ -141,7 +141,7 @@ def test_where_sums_prove_nothing_the_gap_is_infinite():
     assert gap_from(problem, np.ones(6), 0.0, one_sided, True) == np.inf
 
 
-def test_data_that_are_lost_leave_the_best_point(compiled):
+def test_data_that_are_lost_leave_the_best_point():
     """The gap is the one that sums have certified there."""
     problem = stated(in_parts(X, fails_at=3), "logistic", 20)
     with pytest.warns(RuntimeWarning, match="best point so far"):

@@ -155,7 +155,7 @@ def test_nothing_to_do(loss, intercept):
     ("logistic", False, 1e-6), ("logistic", True, 1e-12),
     ("squared_hinge", False, 1e-12), ("squared_hinge", True, 1e-6),
 ])  # fmt: skip
-def test_separable_data_without_penalty_ends(compiled_sweeps, loss, intercept, tol):
+def test_separable_data_without_penalty_ends(loss, intercept, tol):
     A, _ = data()
     problem = ascd.Problem(A, np.sign(A @ np.ones(5) + 0.01), loss)
     solution = ascd.solve(problem, tol=tol, intercept=intercept, max_iter=100)
@@ -180,7 +180,7 @@ def test_high_precision(loss, intercept):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("penalty", ["l1", "none", "box", "elastic net"])
-def test_a_tolerance_of_zero_ends(compiled_sweeps, loss, penalty):
+def test_a_tolerance_of_zero_ends(loss, penalty):
     """Thousands of sweeps where nothing is left to be had."""
     case = make_case(loss, penalty, True, shape=(14, 2), seed=3)
     solution = ascd.solve(case.problem(), tol=0.0, intercept=True)
