@@ -111,6 +111,14 @@ def predict(A, x, z):
 
 
 @compiled
+def copy(source, target):
+    """Assigning one array to another would compile a message about their shapes, which takes seconds."""
+    for i in range(source.shape[0]):
+        for o in range(source.shape[1]):
+            target[i, o] = source[i, o]
+
+
+@compiled
 def norm_of(x):
     """‖x‖, of numbers whose squares may leave the range of float64."""
     largest, square = 0.0, 0.0
@@ -209,9 +217,11 @@ def block_step(A, b, s, code, t, l1, l2, linear, lower, upper, group, x, z, firs
         curvature = norm_of(gradient[part]) / (1.0 + norm_of(x[part])) or 1.0
     before = costs_of(l1, l2, linear, group, x, first, last)
     for _ in range(40):
-        trial[part] = x[part] - gradient[part] / curvature
+        for j in range(first, last):
+            for o in range(z.shape[1]):
+                trial[j, o] = x[j, o] - gradient[j, o] / curvature
         proximal_point(trial[part], 1.0 / curvature, group, l1[part], l2[part], lower[part], upper[part])
-        predicted[:] = z
+        copy(z, predicted)
         for j in range(first, last):
             for o in range(z.shape[1]):
                 change = trial[j, o] - x[j, o]
@@ -232,8 +242,8 @@ def block_step(A, b, s, code, t, l1, l2, linear, lower, upper, group, x, z, firs
                     size = max(abs(x[j, o]), abs(trial[j, o]))
                     if size > 0.0:
                         most = max(most, abs(trial[j, o] - x[j, o]) / size)
-            x[part] = trial[part]
-            z[:] = predicted
+            copy(trial[part], x[part])
+            copy(predicted, z)
             return most
         curvature *= 2.0
     return most
@@ -309,7 +319,7 @@ def free_coefficients(l1, lower, upper, starts, group, x, free):
         for j in range(starts[i], starts[i + 1]):
             for o in range(x.shape[1]):
                 if lower[j] < x[j, o] < upper[j] and not (is_kink or (l1[j] > 0.0 and x[j, o] == 0.0)):
-                    free[count] = j, o, i
+                    free[count, 0], free[count, 1], free[count, 2] = j, o, i
                     count += 1
     return count
 
@@ -319,7 +329,7 @@ def newton_model(A, b, s, code, t, l1, l2, linear, starts, group, x, z, free, H,
     """Gradient and Hessian (its lower half) on the free coefficients."""
     first, second = np.empty(x.shape[1]), np.empty(x.shape[1])
     for p in range(g.size):
-        j, o, i = free[p]
+        j, o, i = free[p, 0], free[p, 1], free[p, 2]
         own, length = x[j, o], 0.0
         if group[i] > 0.0:
             length = norm_of(x[starts[i] : starts[i + 1]])
@@ -369,7 +379,7 @@ def newton(A, b, s, code, t, l1, l2, linear, lower, upper, starts, group, x, z, 
         if chosen == 0.0:
             return
         move(x, free, step, chosen, l1, lower, upper, trial)
-        x[:] = trial
+        copy(trial, x)
         predict(A, x, z)
         if not best < before - 1e-14 * abs(before):
             return
@@ -378,7 +388,7 @@ def newton(A, b, s, code, t, l1, l2, linear, lower, upper, starts, group, x, z, 
 @compiled
 def move(x, free, step, share, l1, lower, upper, out):
     """out = x + share·step, kept inside the box and from crossing a kink."""
-    out[:] = x
+    copy(x, out)
     for p in range(step.size):
         j, o = free[p, 0], free[p, 1]
         new = x[j, o] + share * step[p]
