@@ -139,46 +139,63 @@ def evaluate_samples(
     how long a first step is then.  Without it there is no constant.  The search begins at ``guess``.
     """
     if most is None:
-        return _evaluate(sample, loss, predictor, 0.0, gradient, curvature)[0], 0.0
+        _gradients(sample, loss, predictor, 0.0, gradient, curvature)
+        return _losses(sample, loss, predictor, 0.0), 0.0
     search, guess = np.empty(5), guess if math.isfinite(guess) else 0.0
     if predictor.size <= SAMPLES_A_PART:
         return float(balance(sample, loss, predictor, gradient, curvature, most, search, guess)), float(search[T])
     begin_search(search, guess)
-    reach, start = farthest(predictor), math.inf
+    reach = farthest(predictor)
     for number in range(MOST_NEWTON_STEPS):  # ``best_constant`` by parts
-        total, first, second, size = _evaluate(sample, loss, predictor, search[T], gradient, curvature)
-        start = total if number == 0 else start
+        first, second, size = _gradients(sample, loss, predictor, search[T], gradient, curvature)
         if is_balanced(search, number, first, second, size, most, reach, predictor.size):
             break
-    if is_lost(total, start):
-        search[T] = guess
-        total = _evaluate(sample, loss, predictor, guess, gradient, curvature)[0]
+    total = _losses(sample, loss, predictor, search[T])
+    if not is_even(first, size, predictor.size):
+        start = _losses(sample, loss, predictor, guess)
+        if is_lost(total, start):
+            search[T], total = guess, start
+            _gradients(sample, loss, predictor, guess, gradient, curvature)
     predictor += search[T]
     return total, float(search[T])
 
 
-def _evaluate(
+def _gradients(
     sample: Any, loss: Any, predictor: Array, t: float, gradient: Array, curvature: Array
-) -> tuple[float, float, float, float]:
-    """Return Σ s·loss, Σ s·loss', Σ s·loss'' and Σ |s·loss'| at the predictor plus t."""
-    sums = np.empty((-(-predictor.size // SAMPLES_A_PART), 4))
+) -> tuple[float, float, float]:
+    """Fill in s·loss' and s·loss'' at the predictor plus t; return Σ s·loss', Σ s·loss'' and Σ |s·loss'|."""
+    sums = np.empty((-(-predictor.size // SAMPLES_A_PART), 3))
     given = (sample, loss, predictor, t, gradient, curvature, sums)
-    share(price_of(loss) * predictor.size, len(sums), evaluate_parts, *given)
-    loss_sum, first, second, size = (sums[0] if len(sums) == 1 else sums.sum(axis=0)).tolist()
-    return loss_sum, first, second, size
+    share(price_of(loss) * predictor.size, len(sums), fill_parts, *given)
+    first, second, size = (sums[0] if len(sums) == 1 else sums.sum(axis=0)).tolist()
+    return first, second, size
+
+
+def _losses(sample: Any, loss: Any, predictor: Array, t: float) -> float:
+    """Return Σ s·loss at the predictor plus t."""
+    sums = np.empty(-(-predictor.size // SAMPLES_A_PART))
+    share(price_of(loss) * predictor.size, sums.size, add_parts, sample, loss, predictor, t, sums)
+    return float(sums.sum())
 
 
 @kernel
-def evaluate_parts(
+def fill_parts(
     sample: Any, loss: Any, predictor: Array, t: float, gradient: Array, curvature: Array, sums: Array, start: int,
     stop: int,
 ) -> None:  # fmt: skip
-    """Fill in ``_evaluate`` of each part of the samples."""
+    """Fill in the sums of ``_gradients`` for each part of the samples."""
     for part in range(start, stop):
         first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, predictor.size)
-        sums[part, 0] = sum_of_losses(sample, loss, predictor, t, first, last)
         found = fill_gradients(sample, loss, predictor, t, gradient, curvature, first, last)
-        sums[part, 1], sums[part, 2], sums[part, 3] = found
+        sums[part, 0], sums[part, 1], sums[part, 2] = found
+
+
+@kernel
+def add_parts(sample: Any, loss: Any, predictor: Array, t: float, sums: Array, start: int, stop: int) -> None:
+    """Fill in the sums of ``_losses`` for each part of the samples."""
+    for part in range(start, stop):
+        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, predictor.size)
+        sums[part] = sum_of_losses(sample, loss, predictor, t, first, last)
 
 
 @helper
