@@ -361,16 +361,17 @@ WAYS_IN = {
     "lasso_path": lambda X: ascd.lasso_path(X, np.arange(41.0)),
 }
 UNFIT = {
-    "too many samples": (
-        Genotypes(packed_numbers(), 44),
-        (41, 12),
-        "column 0 index 43 is out of bounds for axis 0 with size 41",
-    ),
+    "too many samples": (Genotypes(packed_numbers(), 44), (41, 12), "column 0 entry 43 is in row 43"),
     "too few bytes": (Genotypes(packed_numbers(37), 41), (41, 12), "column 0 index 10 is out of bounds"),
     "too few columns": (Genotypes(packed_numbers(), 41), (41, 13), "column 12 index 12 is out of bounds"),
     "far too few columns": (Genotypes(packed_numbers(), 41), (41, 999), "column 20 index 20 is out of bounds"),
-    "dense": (Dense(np.ones((41, 12))), (40, 12), "column 0 index 40 is out of bounds for axis 0"),
-    "sparse": (CSC(np.ones(2), np.array([0, 41]), np.array([0, 1, 2])), (41, 2), "column 1 index 41 is out of"),
+    "dense": (Dense(np.ones((41, 12))), (40, 12), "column 0 entry 40 is in row 40"),
+    "sparse": (CSC(np.ones(2), np.array([0, 41]), np.array([0, 1, 2])), (41, 2), "column 1 entry 1 is in row 41"),
+    "row before the first": (
+        CSC(np.ones(2), np.array([0, -1]), np.array([0, 1, 2])),
+        (41, 2),
+        "column 1 entry 1 is in row",
+    ),
     "one column less": (CSC(np.ones(2), np.array([0, 1]), np.array([0, 1, 2])), (41, 3), "column 2 index 3 is out"),
 }
 

@@ -62,11 +62,14 @@ def open_design(A: Any) -> Matrix:
 def check_storage(storage: Any, shape: tuple[int, int]) -> None:
     """Raise an error unless the ends of a hundred columns fit the shape: compiled code checks no index."""
     contracts.check_methods(storage, ColumnStorage, "A: a storage")
-    rows = np.broadcast_to(0.0, shape[0])
     for j in (*range(0, shape[1], 1 + shape[1] // 100), shape[1] - 1):
         try:
             start, stop = int(storage.start(j)), int(storage.stop(j))
-            _ = [(storage.entry(p, j), rows[storage.row(p)]) for p in (start, stop - 1) if start < stop]
+            for p in (start, stop - 1) if start < stop else ():
+                storage.entry(p, j)
+                row = int(storage.row(p))
+                if p < 0 or not 0 <= row < shape[0]:
+                    raise IndexError(f"entry {p} is in row {row}")
         except IndexError as error:
             kind = type(storage).__name__
             raise ValueError(f"A: {kind} does not fit the shape {shape}: in column {j} {error}") from error
