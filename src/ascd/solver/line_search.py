@@ -89,7 +89,7 @@ class Backtracking:
             rise = end_slope - slope
             # the loss lies above its tangent at t: F decreases only nearer than where that has come down to F here
             nearest = t - (trial.value - size) / end_slope if end_slope > 0.0 else t
-            if nearest < 0.1 * t:
+            if 0.0 < nearest < 0.1 * t:  # rounding may lead beyond the start
                 t = 0.5 * nearest
             else:
                 t *= min(max(-predicted / rise, 0.1), 0.5) if rise > 0.0 else 0.5
