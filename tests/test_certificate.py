@@ -78,20 +78,20 @@ def test_divergences_far_out(name, y, z, u, expected):
 def test_a_fitted_dual_point_has_the_products_asked_for(intercept, scales):
     rng = np.random.default_rng(0)
     A = rng.standard_normal((12, 4)) * scales
-    problem, gradient, curvature = ascd.Problem(A, np.ones(12)), rng.standard_normal(12), 0.1 + rng.random(12)
-    columns, ones = np.array([0, 1, 3]), np.ones(12, dtype=bool)
-    fit = fit_to(problem.design, columns, intercept, curvature, ones, np.zeros(3))
+    problem, gradient, curvature = ascd.Problem(A, np.ones(12)), rng.standard_normal((12, 2)), 0.1 + rng.random((12, 2))
+    columns, weight = np.array([0, 1, 3]), np.ones(12)
+    fit = fit_to(problem.design, columns, intercept, curvature, weight, np.zeros((3, 2)))
     block = np.c_[A[:, columns], np.ones((12, int(intercept)))]
     fitted = fit.moved(gradient, block.T @ gradient)
     assert fit.used.tolist() == list(range(3 + intercept))
     norms = np.linalg.norm(block, axis=0) * np.linalg.norm(gradient)
-    assert np.all(np.abs(block.T @ fitted) <= 1e-12 * norms)
+    assert np.all(np.abs(block.T @ fitted) <= 1e-12 * norms[:, None])
     # the point that fits exactly is within reach: here it is known, from the other side
-    excess = 1e-3 * rng.standard_normal(3 + intercept) * np.linalg.norm(block, axis=0)
+    excess = 1e-3 * rng.standard_normal((3 + intercept, 2)) * np.linalg.norm(block, axis=0)[:, None]
     moved = np.abs(fit.moved(gradient, excess) - gradient)
-    reach, bound = fit.reach(excess)
+    reach, spread = fit.near(gradient, excess)
     assert np.all(moved <= reach)
-    assert np.linalg.norm(moved) <= np.linalg.norm(bound)
+    assert np.linalg.norm(moved) <= spread
 
 
 def dependent(kind):

@@ -251,7 +251,7 @@ class _Proof:
         best, fit, V, excess = math.inf, self._fit(), self.point.raw_gradient, None
         if fit is None:
             return best, False
-        dual, estimate, radius = fit.start(V), products.estimate.copy(), products.radius
+        dual, estimate, radius = fit.moved(V, self._excess(V)[0]), products.estimate.copy(), products.radius
         for attempt in range(4):  # what fits some coordinates may push others over their end
             if excess is not None:
                 dual = fit.moved(dual, excess)

@@ -9,21 +9,19 @@ and B = H^½ (A_J, 1), the point
     θ' = θ − H^½·B(BᵀB)⁻¹ρ,         |θ'_k − θ_k|  ≤  √H_k · min(‖ρ‖/σ, ‖B_k‖·‖ρ‖/σ²),
 
 fits exactly, σ the smallest singular value of B.  In floating point θ' is a better dual point (``moved``); in exact
-arithmetic it exists within that distance (``reach``), and what holds for all dual points there is proved.  Columns are
+arithmetic it exists within that distance (``near``), and what holds for all dual points there is proved.  Columns are
 first scaled to length 1.  Where they depend on each other there is no fit, and no proof.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix.base import Matrix, as_block
-from ascd.matrix.columns import careful_sum
 from ascd.problem.arithmetic import norm
 from ascd.problem.tuning import SAFETY, SMALLEST_SINGULAR
 
@@ -43,91 +41,81 @@ def dual_length(vector: Array, weight: Any) -> float:
 # ---- dual points that have some products exactly
 
 
-class FittedDual:
-    """Moves a dual point (d, T) to required products with one fit an output; without fits it is the raw gradient."""
-
-    def __init__(self, fits: Sequence[Any] = (), weight: Any = 1.0, has_columns: bool = False) -> None:
-        self.fits, self.weight, self.has_columns = fits, weight, has_columns
-
-    def start(self, gradient: Array) -> Array:
-        """Return the raw gradient, with sums of 0 where there is an intercept alone to fit."""
-        if self.has_columns or not self.fits:
-            return gradient
-        sums = np.array([[careful_sum(np.ascontiguousarray(column))[0] for column in gradient.T]])
-        return self.moved(gradient, sums)
+class GradientDual:
+    """The raw gradient (d, T) as dual point, where nothing is required of its products or none can differ from it."""
 
     def moved(self, dual: Array, excess: Array) -> Array:
-        """Return the dual point whose products are smaller by ``excess`` (k, T)."""
-        columns = [fit.moved(np.ascontiguousarray(dual[:, t]), excess[:, t]) for t, fit in enumerate(self.fits)]
-        return np.stack(columns, axis=1) if columns else dual
+        """Return the dual point whose products and sums are smaller by ``excess`` (k, T)."""
+        return dual
 
     def near(self, dual: Array, misses: Array) -> tuple[Array, float]:
         """Return how far a dual point that fits exactly can be, entry by entry and in all.
 
         Products and sums are off by ``misses`` of shape (k, T).
         """
-        reach, spread = np.empty(dual.shape if self.fits else 0), 0.0
-        for t, fit in enumerate(self.fits):
-            bounds = fit.reach(misses[:, t])
-            reach[:, t] = bounds[0]
-            spread = math.hypot(spread, min(dual_length(bound, self.weight) for bound in bounds))
-        return reach, spread
+        return np.empty(0), 0.0
 
 
-class DualFit:
-    """The columns in J, that of ones last; ``used`` are the positions in J of those that are not zero."""
+class FittedDual(GradientDual):
+    """The columns in J, that of ones last, for the curvatures (d, T) of each output, or (d, 1) of all.
 
-    def __init__(self, block: Array, root: Array, used: Array) -> None:
-        unit, size = to_length_one(block[:, used] * root[:, None])
-        self.root, self.used, self.size = root, used, size
+    ``used`` are the positions in J of those that are not zero.
+    """
+
+    def __init__(self, block: Array, used: Array, curvature: Array, weight: Any) -> None:
+        self.used, self.weight, self.root = used, weight, np.sqrt(curvature.T)[:, :, None]
+        unit, self.size = to_length_one(block[:, used] * self.root)
         self.left, self.singular, self.right = np.linalg.svd(unit, full_matrices=False)
 
     @property
     def is_regular(self) -> bool:
-        count = self.used.size
-        return count == 0 or bool(count <= self.root.size and self.singular[-1] > SMALLEST_SINGULAR * self.singular[0])
+        is_full = self.used.size <= self.root.shape[1]
+        return is_full and bool(np.all(self.singular[:, -1] > SMALLEST_SINGULAR * self.singular[:, 0]))
 
     def moved(self, dual: Array, excess: Array) -> Array:
-        """Return the dual point whose products are smaller by ``excess``."""
-        moved: Array = self.left @ (self.right @ (excess[self.used] / self.size) / self.singular)
-        return dual - self.root * moved
+        shares = self.right @ (excess[self.used].T / self.size)[:, :, None] / self.singular[:, :, None]
+        return np.ascontiguousarray(dual - (self.root * (self.left @ shares))[:, :, 0].T)
 
-    def reach(self, excess: Array) -> tuple[Array, ...]:
-        """Return how far each θ'_k can be, and a vector whose length bounds that of the difference, too."""
-        if self.used.size == 0:
-            return (np.zeros(self.root.size),)
-        length = SAFETY * float(np.linalg.norm(excess[self.used] / self.size))
-        least = float(self.singular[-1])
-        rows = np.linalg.norm(self.left * self.singular, axis=1)
-        return self.root * length * np.minimum(1.0 / least, rows / least**2), self.root * (length / least)
+    def near(self, dual: Array, misses: Array) -> tuple[Array, float]:
+        length = SAFETY * np.linalg.norm(misses[self.used].T / self.size, axis=1)[:, None]
+        least, rows = self.singular[:, -1:], np.linalg.norm(self.left * self.singular[:, None], axis=2)
+        reach = self.root[:, :, 0] * length * np.minimum(1.0 / least, rows / least**2)
+        in_all = self.root[:, :, 0] * (length / least)  # its length bounds that of the difference, too
+        pairs = zip(reach, in_all, strict=True)
+        spread = math.hypot(*(min(dual_length(bound, self.weight) for bound in pair) for pair in pairs))
+        return reach.T, spread
 
 
 def fit_to(
-    design: Matrix, columns: Array, intercept: bool, curvature: Array, weight: Any, required: Array
-) -> DualFit | None:
-    """Return a fit for these columns; None where they are too many or depend on each other."""
-    count = columns.size + intercept
-    if count > 200 and curvature.size * count**2 > 4e9:  # operations: about a second
+    matrix: Matrix, columns: Array, intercept: bool, curvature: Array, weight: Any, required: Array
+) -> GradientDual | None:
+    """Return what moves a dual point to the products (k, T) that columns require, and to sums of 0.
+
+    None where the columns are too many or depend on each other.
+    """
+    count, d = columns.size + intercept, len(curvature)
+    if count > 200 and d * count**2 > 4e9:  # operations: about a second
         return None
-    block = as_block(design.take(columns), curvature.size) if columns.size else np.empty((curvature.size, 0))
+    block = as_block(matrix.take(columns), d) if columns.size else np.empty((d, 0))
     if intercept:
-        block = np.c_[block, np.ones(curvature.size)]
-    some = block[np.broadcast_to(np.asarray(weight) > 0.0, curvature.shape)]
+        block = np.c_[block, np.ones(d)]
+    some = block[np.broadcast_to(np.asarray(weight) > 0.0, d)]
     is_there = np.asarray(some.any(axis=0))
     if intercept:  # sums of 0 make the products of constant columns 0
         is_there[:-1] &= (some[:, :-1] != some[:1, :-1]).any(axis=0)
     if required[~is_there[: columns.size]].any():
         return None
-    fit = DualFit(block, np.sqrt(curvature), np.flatnonzero(is_there))
+    if not is_there.any():
+        return GradientDual()
+    fit = FittedDual(block, np.flatnonzero(is_there), curvature, weight)
     return fit if fit.is_regular else None
 
 
 def to_length_one(block: Array) -> tuple[Array, Array]:
-    """Return columns of length 1, and the lengths they had; below 1e-290 a column becomes 0, of length 1."""
-    peak = np.abs(block).max(axis=0, initial=0.0)
+    """Return columns (T, d, k) of length 1, and the lengths they had; below 1e-290 one becomes 0, of length 1."""
+    peak = np.abs(block).max(axis=1, initial=0.0)
     is_there = peak > 1e-290
     peak = np.where(is_there, peak, 1.0)
-    near = np.where(is_there, block / peak, 0.0)
-    size = np.linalg.norm(near, axis=0)
-    size[~is_there] = 1.0
-    return near / size, np.where(is_there, peak * size, 1.0)
+    near = np.where(is_there[:, None], block / peak[:, None], 0.0)
+    size = np.where(is_there, np.linalg.norm(near, axis=1), 1.0)
+    return near / size[:, None], peak * size

@@ -26,7 +26,7 @@ from ascd.matrix import costs
 from ascd.matrix.base import Matrix
 from ascd.matrix.columns import farthest
 from ascd.problem.arithmetic import norm
-from ascd.problem.dual import FittedDual, fit_to, unweighted
+from ascd.problem.dual import GradientDual, fit_to, unweighted
 from ascd.problem.losses import Sample, divergence
 from ascd.problem.tuning import BALANCED, DOMAIN_ROUNDING, MOST_NEWTON_STEPS, SAMPLES_A_PART, SMALL
 
@@ -100,26 +100,19 @@ class Outputs:
         """Return the curvatures of one output, of shape (n_samples,)."""
         return np.ascontiguousarray(seen.curvature.own[:, t])
 
-    def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> FittedDual | None:
+    def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> GradientDual | None:
         """Return what moves a dual point to the products (k, T) that ``columns`` require, and to sums of 0.
 
         None where that is out of reach.  For a quadratic loss all outputs are moved with the same factors.
         """
         if columns.size == 0 and not point.intercept:
-            return FittedDual()
-        able, fits = point.curvature.own, list[Any]()
+            return GradientDual()
+        able = point.curvature.own[:, :1] if self.is_quadratic else point.curvature.own.copy()
         if not self.is_quadratic:
-            gradient, able = point.raw_gradient.ravel(), able.copy()
+            gradient = point.raw_gradient.ravel()
             typical = norm(unweighted(gradient, self.sample.weight)) / math.sqrt(gradient.size)
             keep_movable(self.sample, self.loss, gradient, typical, able.ravel())
-        for t in range(self.n_outputs):
-            if t == 0 or not self.is_quadratic:
-                own = np.ascontiguousarray(able[:, t])
-                fit = fit_to(matrix, columns, point.intercept, own, self.weight, required[:, t])
-            if fit is None:
-                return None
-            fits.append(fit)
-        return FittedDual(fits, self.weight, columns.size > 0)
+        return fit_to(matrix, columns, point.intercept, able, self.weight, required)
 
 
 # ---- values, gradients and curvatures

@@ -27,7 +27,7 @@ from ascd.matrix import costs
 from ascd.matrix.base import Matrix
 from ascd.matrix.columns import UNIT
 from ascd.problem.arithmetic import norm
-from ascd.problem.dual import FittedDual
+from ascd.problem.dual import GradientDual
 from ascd.problem.losses import SOFTMAX
 from ascd.problem.samples import Curvature
 from ascd.problem.tuning import BALANCED, LEAST_SUM_OF_SQUARES
@@ -105,11 +105,10 @@ class Softmax:
         return None if columns.size else SoftmaxDual(self, point)
 
 
-class SoftmaxDual(FittedDual):
+class SoftmaxDual(GradientDual):
     """The raw gradient as dual point; ``near`` returns a share of the probabilities for each sample."""
 
     def __init__(self, loss: Softmax, point: Any) -> None:
-        super().__init__()
         self.loss, self.point = loss, point
 
     def near(self, dual: Array, misses: Array) -> tuple[Array, float]:
