@@ -187,7 +187,7 @@ OF_MODELS = {
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_model_uses_an_option_or_refuses_it(model):
-    taken = getattr(estimators, MODELS[model])._get_param_names()
+    taken = getattr(estimators, MODELS[model])().get_params()
     for folds in (None, 3) if hasattr(estimators, f"{MODELS[model]}CV") else (None,):
         for name, value in OF_MODELS.items():
             if name in taken and not (folds and name in ("alpha", "C")):

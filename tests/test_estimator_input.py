@@ -34,10 +34,10 @@ DATA_ERRORS = {
     "overflow": ({"X": 1e200 * X}, ["X has columns whose squared norm overflows"]),
     "short y": ({"y": [0, 1, 1]}, ["inconsistent numbers of samples"]),
     "no y": ({"y": None}, ["y"]),
-    "negative weight": ({"sample_weight": np.linspace(-1, 1, len(Y))}, ["sample_weight", "Negative values"]),
-    "nan weight": ({"sample_weight": with_entry(DATA.weight, np.nan)}, ["sample_weight", "NaN"]),
-    "short weight": ({"sample_weight": [1.0, 2.0]}, ["sample_weight.shape"]),
-    "zero weights": ({"sample_weight": np.zeros(len(Y))}, ["Sample weights must contain at least one non-zero"]),
+    "negative weight": ({"sample_weight": np.linspace(-1, 1, len(Y))}, ["sample_weight", "at least 0"]),
+    "nan weight": ({"sample_weight": with_entry(DATA.weight, np.nan)}, ["sample_weight must be finite"]),
+    "short weight": ({"sample_weight": [1.0, 2.0]}, ["sample_weight must have length"]),
+    "zero weights": ({"sample_weight": np.zeros(len(Y))}, ["sample_weight must contain at least one non-zero"]),
 }
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -112,3 +114,15 @@ def test_a_seed_decides_the_engines_runs():
     runs = [ours.Lasso(0.1, solver="uniform", random_state=seed).fit(X, Y) for seed in (1, 1, np.random.RandomState(1))]
     np.testing.assert_array_equal(runs[0].coef_, runs[1].coef_)
     assert runs[2].certificate_.converged
+
+
+def test_where_scikit_learn_has_changed_inside_estimators_fit_without_checks_of_their_parameters():
+    code = """
+import sklearn.linear_model, sklearn.utils._param_validation as inner
+del inner.validate_parameter_constraints
+import ascd
+print(ascd.Lasso(alpha=0.1).fit([[0.0], [1.0]], [0.0, 1.0]).certificate_.converged)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+    assert "scikit-learn has changed inside" in done.stderr

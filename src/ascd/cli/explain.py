@@ -131,7 +131,7 @@ def _plain_again(estimator: Any) -> Any:
 
     plain = getattr(estimators, type(estimator).__name__.removesuffix("CV"))
     given = estimator.get_params()
-    shared = {name: given[name] for name in plain._get_param_names() if name in given}
+    shared = {name: given[name] for name in plain().get_params() if name in given}
     for name in ("alpha", "C", "l1_ratio"):
         if hasattr(estimator, f"{name}_"):  # of several classes, that of the first
             shared[name] = float(np.ravel(getattr(estimator, f"{name}_"))[0])

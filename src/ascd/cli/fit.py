@@ -67,6 +67,7 @@ def fit(
     tolerance was not reached: the model is written, and the certificate says how far it can be from optimal.
     """
     from ascd.cli.explain import page_beside
+    from ascd.estimators._parameters import check_parameters
 
     options.check_file(out, force, source.data)
     if explained:
@@ -76,7 +77,7 @@ def fit(
         raise click.UsageError("--explain fits half-samples, which need the data in memory, in one file")
     with options.as_usage():
         estimator = make_estimator(model, cv, given)
-        estimator._validate_params()
+        check_parameters(estimator)
     data = read_data(source)
     check_target(data, model in CLASSIFIERS)
     if cv and cv > len(data.y):
@@ -189,7 +190,7 @@ def make_estimator(model: str, cv: int | None, given: dict[str, Any]) -> Any:
     from ascd import estimators
 
     name = MODELS[model]
-    taken = getattr(estimators, name)._get_param_names()
+    taken = getattr(estimators, name)().get_params()
     chosen = {option: value for option, value in given.items() if value is not None}
     foreign = next((option for option in chosen if option not in (*taken, "choose")), None)
     if foreign is not None:

@@ -12,7 +12,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -71,23 +71,15 @@ if TYPE_CHECKING:
         set_fit_request: Any
         set_predict_request: Any
         set_score_request: Any
-        _validate_params: Any
 
         def __sklearn_tags__(self) -> Any: ...
-        @classmethod
-        def _get_param_names(cls) -> list[str]: ...
 
     class RegressorMixin: ...
 
     class ClassifierMixin: ...
 
-    class SparseCoefMixin:
-        sparsify: Any
-        densify: Any
-
 else:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-    from sklearn.linear_model._base import SparseCoefMixin
 
 
 @dataclass(frozen=True)
@@ -194,12 +186,6 @@ class LinearModel(BaseEstimator):
     positive = False
     penalty_weights = None
     bounds = None
-
-    @classmethod
-    @cache
-    def _get_param_names(cls) -> list[str]:
-        """scikit-learn's, cached: it inspects the signature in every call, several times a fit."""
-        return super()._get_param_names()
 
     def _units(self, data: Training) -> tuple[float, float]:
         """Return factors: from alpha to the penalty's strength in F, and from F to the objective."""
@@ -407,7 +393,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
         return sparse.csr_matrix(np.atleast_2d(to_numpy(self.coef_)))
 
 
-class LinearClassifier(ClassifierMixin, SparseCoefMixin, LinearModel):
+class LinearClassifier(ClassifierMixin, LinearModel):
     """A linear estimator of classes."""
 
     _fitted: ClassVar[dict[str, str]] = {
@@ -437,6 +423,18 @@ class LinearClassifier(ClassifierMixin, SparseCoefMixin, LinearModel):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the (weighted) share of samples whose class is predicted."""
         return self._accuracy(self.predict(X), y, sample_weight)
+
+    def sparsify(self) -> Self:
+        """Make ``coef_`` a sparse matrix."""
+        check_is_fitted(self)
+        self.coef_: Any = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Make ``coef_`` an array again."""
+        check_is_fitted(self)
+        self.coef_ = self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_
+        return self
 
     def _accuracy(self, found: Any, y: Any, sample_weight: Any) -> float:
         return float(accuracy_score(to_numpy(y), to_numpy(found), sample_weight=to_numpy(sample_weight)))

@@ -23,15 +23,15 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from scipy import sparse
 from scipy.special import expit, log_expit, log_softmax
-from sklearn.base import _fit_context
-from sklearn.utils import check_consistent_length
+from sklearn import config_context
+from sklearn.utils import check_X_y
 from sklearn.utils.extmath import softmax
-from sklearn.utils.validation import _check_sample_weight, _check_y, column_or_1d, validate_data
+from sklearn.utils.validation import validate_data
 
 from ascd._core import devices
-from ascd._core.checks import Array, as_finite_vector, check_places, refuse_masks
+from ascd._core.checks import Array, as_finite_vector, as_parameter, check_places, refuse_masks
 from ascd._core.devices import library_of, to_host
-from ascd.estimators._parameters import documented
+from ascd.estimators._parameters import check_parameters, documented
 from ascd.matrix.base import as_block
 from ascd.matrix.chunked import with_constant
 from ascd.matrix.on_dask import as_array, check_chunk, check_collection, computed, known_widths
@@ -94,9 +94,11 @@ def fit_method(fit: Fit) -> Fit:
     An interrupted fit keeps its best point in the attributes, and then ``KeyboardInterrupt`` is raised again.
     """
 
+    @documented
     @wraps(fit)
     def fit_in_form(self: Any, X: Any, y: Any, sample_weight: Any = None, *others: Any, **params: Any) -> Any:
-        with errors_about_x(X):
+        check_parameters(self)
+        with config_context(skip_parameter_validation=True), errors_about_x(X):
             is_array = type(X) is np.ndarray
             to_float32 = (X.dtype == np.float32 if is_array else is_float32(X)) and self._keeps_float32
             self._to_float32, self._is_interrupted = to_float32, False
@@ -111,8 +113,7 @@ def fit_method(fit: Fit) -> Fit:
             raise KeyboardInterrupt
         return fitted
 
-    checked: Any = _fit_context(prefer_skip_nested_validation=True)(documented(fit_in_form))
-    return checked  # type: ignore[no-any-return]
+    return fit_in_form  # type: ignore[return-value]
 
 
 def give_form(estimator: Any, X: Any, to_float32: bool) -> None:
@@ -191,16 +192,14 @@ def _read_opened(
 ) -> tuple[Data, Array]:
     """Open the data; features are counted and named, and the target is checked as scikit-learn does."""
     data = Data(X)
-    if y is None:
-        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-    target = _check_y(y, multi_output=multi_output, y_numeric=y_numeric, estimator=estimator)
-    check_consistent_length(rows_only(data.shape[0]), target)
+    how = {"multi_output": multi_output, "y_numeric": y_numeric, "estimator": estimator}
+    target = check_X_y(rows_only(data.shape[0]), y, **how)[1]
     estimator.n_features_in_ = data.shape[1]
     if data.names is not None:
         estimator.feature_names_in_ = data.names
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
-    return data, target if multi_output else column_or_1d(target)
+    return data, target
 
 
 def as_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
@@ -208,11 +207,10 @@ def as_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
     if sample_weight is None:
         return None
     refuse_masks(sample_weight, "sample_weight")
-    rows, given = rows_only(n_samples), to_numpy(sample_weight)
-    weight: Array = _check_sample_weight(given, rows, dtype=np.float64, ensure_non_negative=True)
-    if not weight.any():
-        raise ValueError("Sample weights must contain at least one non-zero number.")
-    return weight
+    given = as_parameter(to_numpy(sample_weight), "sample_weight", n_samples, low=0.0)
+    if not np.any(given):
+        raise ValueError("sample_weight must contain at least one non-zero number")
+    return np.full(n_samples, given)
 
 
 def rows_only(count: int) -> Array:

@@ -1,7 +1,7 @@
 """Parameters of estimators: their defaults stand in the class, their constraints and texts in one table here.
 
 An estimator declares its parameters as the fields of a dataclass.  ``@estimator`` makes ``__init__`` of them, puts
-their constraints into ``_parameter_constraints`` (scikit-learn checks these in ``fit``) and their texts into the
+their constraints into ``_parameter_constraints`` (checked by scikit-learn's code in ``fit``) and their texts into the
 docstring.  A parameter that a subclass does not have is declared there as ``ClassVar`` with its fixed value.
 """
 
@@ -10,13 +10,28 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from numbers import Integral, Real
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn import get_config
+
+try:  # the one private interface of scikit-learn that is used
+    from sklearn.utils._param_validation import Interval as Interval
+    from sklearn.utils._param_validation import StrOptions as StrOptions
+    from sklearn.utils._param_validation import validate_parameter_constraints
+except ImportError as changed:
+    reason = f"scikit-learn has changed inside ({changed}): estimators do not check their parameters"
+    warnings.warn(reason, RuntimeWarning, stacklevel=2)
+
+    def Interval(*_: Any, **__: Any) -> None:
+        """Return no constraint, in place of one."""
+
+    StrOptions = validate_parameter_constraints = Interval
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -168,6 +183,14 @@ def estimator(cls: Class) -> Class:
         fitted.update(base.__dict__.get("_fitted", {}))
     made.__doc__ = _with_parameters(made.__doc__, {name: (known[name], declared[name]) for name in declared}, fitted)
     return made  # type: ignore[no-any-return]
+
+
+def check_parameters(model: Any) -> None:
+    """Raise an error that names the first parameter with a value of the wrong type or range."""
+    if not get_config()["skip_parameter_validation"]:
+        allowed = model._parameter_constraints
+        given = dict(zip(allowed, map(partial(getattr, model), allowed), strict=True))
+        validate_parameter_constraints(allowed, given, caller_name=type(model).__name__)
 
 
 def documented(function: Function) -> Function:

@@ -8,7 +8,6 @@ score of scikit-learn, less than 0.
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,11 +20,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
+from sklearn import config_context, get_config
 from sklearn.base import is_classifier
-from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
+from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
-from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import (
     UNUSED,
     MetadataRouter,
@@ -38,7 +36,7 @@ from ascd._core.checks import Array, as_finite_vector
 from ascd._core.threads import threads_here, use_threads
 from ascd.estimators._base import LinearClassifier, LinearModel, LinearRegressor
 from ascd.estimators._data import Training, fit_method, is_outside, rows_only, to_numpy
-from ascd.estimators._parameters import RATIOS, Parameter, estimator
+from ascd.estimators._parameters import RATIOS, Parameter, StrOptions, estimator
 from ascd.estimators._solving import Followed, Settings
 from ascd.estimators.huber import HuberRegressor
 from ascd.estimators.least_squares import (
@@ -122,7 +120,7 @@ class CrossValidated(LinearModel):
         chosen = simplest if self.choose == "1se" else row
         for name, place in (("", chosen), ("_best", row), ("_1se", simplest)):
             setattr(self, f"{self._strength}{name}_", float(grids[ratio][place]))
-        if {"l1_ratio", "l1_ratios"} & set(self._get_param_names()):
+        if {"l1_ratio", "l1_ratios"} & set(self.get_params()):
             self.l1_ratio_ = float(ratios[ratio])
         if self.refit:
             self._fit_strength(data, problems[ratio], float(strengths[ratio][chosen]))
@@ -148,16 +146,12 @@ class CrossValidated(LinearModel):
 
     def _folds(self, data: Training, params: dict[str, Any]) -> list[Fold]:
         """Return the folds of the splitter, each with samples to fit, possibly repeated, and samples to score."""
-        _raise_for_params(params, self, "fit")
         params = {name: to_numpy(given) for name, given in params.items()}
         X, weight, n = data.X, data.weight, data.X.shape[0]
         labels = vars(self)["classes_"][data.y] if is_classifier(self) else data.y
         cv = check_cv(self.cv, labels, classifier=is_classifier(self))
-        routed: dict[str, Any] = {}
-        if _routing_enabled():
-            takes_weights = get_routing_for_object(cv).consumes("split", ["sample_weight"])
-            known = {"sample_weight": weight} if weight is not None and takes_weights else {}
-            routed = process_routing(self, "fit", **known, **params).splitter.split
+        takes_weights = weight is not None and get_routing_for_object(cv).consumes("split", ["sample_weight"])
+        routed = self._routed("fit", params, {"sample_weight": weight} if takes_weights else {}, "splitter", "split")
         # scikit-learn's own splitters only count the rows, but would convert a sparse matrix
         counts_rows = type(cv).__module__.startswith("sklearn.model_selection.")
         seen, indices = rows_only(n) if counts_rows or not X.is_local else X.matrix, np.arange(n)
@@ -182,6 +176,17 @@ class CrossValidated(LinearModel):
         if not folds:
             raise ValueError(f"cv must split the samples at least once; got {self.cv!r}")
         return folds
+
+    def _routed(self, caller: str, params: dict[str, Any], known: dict[str, Any], to: str, callee: str) -> Any:
+        """Return what metadata routing sends to a method of the splitter or scorer; ``known`` where it is off."""
+        if get_config()["enable_metadata_routing"]:
+            return process_routing(self, caller, **known, **params)[to][callee]
+        if params:
+            raise ValueError(
+                f"{type(self).__name__}.{caller} takes {', '.join(params)} with scikit-learn's metadata routing only: "
+                "sklearn.set_config(enable_metadata_routing=True)"
+            )
+        return known
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the cross-validation curve and, below it, the path of the coefficients; return the pair of axes."""
@@ -532,9 +537,8 @@ class ClassifierCV(CrossValidated, LinearClassifier):
     def _choose_C(self, data: Training, params: dict[str, Any], ratios: list[float]) -> None:
         """Choose C; folds are scored with ``sample_weight`` unless scikit-learn's metadata routing says otherwise."""
         self.Cs_, known = as_Cs(self.Cs), {} if data.weight is None else {"sample_weight": data.weight}
-        if _routing_enabled():
-            known = dict(process_routing(self, "fit", **known, **params).scorer.score)
-        self._cross_validate(data._replace(score_params=known), params, ratios)
+        data = data._replace(score_params=self._routed("fit", params, known, "scorer", "score"))
+        self._cross_validate(data, params, ratios)
 
     def _grid(self, data: Training, problem: Any) -> tuple[Array, Array]:
         return self.Cs_, 1.0 / self.Cs_
@@ -554,7 +558,10 @@ class ClassifierCV(CrossValidated, LinearClassifier):
 
     def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
         """Return the score of each C, less than 0, for the samples that a fold leaves out."""
-        X, labels, offset = data.X, self.classes_[data.y[fold.test]], data.offset
+        X, offset, classes = data.X, data.offset, self.classes_
+        if len(classes) == 2 and classes[1] != 1 and not callable(self.scoring):
+            classes = np.arange(2)  # for scores of scikit-learn the class 1 is the positive one
+        labels = classes[data.y[fold.test]]
         chosen = {name: np.asarray(values)[fold.test] for name, values in (data.score_params or {}).items()}
         has_rows = X.is_local and offset is None
         if has_rows:
@@ -562,42 +569,36 @@ class ClassifierCV(CrossValidated, LinearClassifier):
             rows = rows[fold.test]
         else:
             predict = X.predictor(fold.test, np.flatnonzero(coefs.any(axis=(1, 2))))
-        scorer, scores = self._fold_scorer(), []
+        scorer, scores, lacks_class = self._get_scorer(), [], np.unique(labels).size < len(classes)
         for k in range(coefs.shape[2]):
             if has_rows:
-                model, features = self._stand_in(coefs[:, :, k].T, constants[:, k]), rows
+                model, features = self._stand_in(coefs[:, :, k].T, constants[:, k], classes), rows
             else:
                 features = predict(coefs[:, :, k]) + (0.0 if offset is None else offset[fold.test, None])
-                model = self._stand_in(np.eye(features.shape[1]), constants[:, k])
-            score = scorer(model, features, labels, **chosen)
+                model = self._stand_in(np.eye(features.shape[1]), constants[:, k], classes)
+            if lacks_class:  # scores that can take all classes get them
+                try:
+                    with config_context(enable_metadata_routing=True):
+                        score = scorer(model, features, labels, labels=classes, **chosen)
+                except TypeError:
+                    lacks_class = False
+            if not lacks_class:
+                score = scorer(model, features, labels, **chosen)
             score = score.item() if np.size(score) == 1 and hasattr(score, "item") else score
             if not isinstance(score, Real):
                 raise ValueError(f"scoring must give a number for the samples of a fold; got {score!r}")
             scores.append(-float(score))
         return np.array(scores)
 
-    def _stand_in(self, coef: Array, constants: Array) -> LinearClassifier:
+    def _stand_in(self, coef: Array, constants: Array, classes: Array) -> LinearClassifier:
         """Return a model with these coefficients; its features may be linear predictors, and ``coef`` ones."""
         model = self._plain()
-        model.coef_, model.intercept_, model.classes_ = coef, constants, self.classes_
+        model.coef_, model.intercept_, model.classes_ = coef, constants, classes
         model.n_features_in_ = len(coef.T)
         return model
 
     def _get_scorer(self) -> Any:
         return get_scorer(self.scoring or "accuracy")
-
-    def _fold_scorer(self) -> Callable[..., Any]:
-        """Return the scorer; one that takes ``labels`` gets all classes, of which a fold may lack some."""
-        scorer = self._get_scorer()
-        function = getattr(scorer, "_score_func", None)
-        names = inspect.signature(function).parameters if function is not None else {}
-        if "labels" not in names or "labels" in scorer._kwargs:
-            return scorer  # type: ignore[no-any-return]
-        own = {"labels": self.classes_, **scorer._kwargs}
-        if "pos_label" in names and len(self.classes_) == 2:
-            own.setdefault("pos_label", self.classes_[1])
-        how = {"greater_is_better": scorer._sign == 1, "response_method": scorer._response_method}
-        return make_scorer(function, **how, **own)  # type: ignore[no-any-return]
 
     def get_metadata_routing(self) -> Any:
         """Return where metadata go, for scikit-learn's metadata routing."""
@@ -609,16 +610,14 @@ class ClassifierCV(CrossValidated, LinearClassifier):
         return self._score(X, y, sample_weight, score_params)
 
     def _score(self, X: Any, y: Any, sample_weight: Any, score_params: dict[str, Any], offset: Any = None) -> float:
-        _raise_for_params(score_params, self, "score")
         known = {} if sample_weight is None else {"sample_weight": sample_weight}
-        if _routing_enabled():
-            known = dict(process_routing(self, "score", **known, **score_params).scorer.score)
+        known = self._routed("score", score_params, known, "scorer", "score")
         model: Any = self
         known = {name: to_numpy(given) for name, given in known.items()}
         if is_outside(X) or offset is not None:  # the predictors are the features then
             z = to_numpy(self._scores(X, offset))
             X = z.reshape(len(z), -1)
-            model = self._stand_in(np.eye(X.shape[1]), np.zeros(X.shape[1]))
+            model = self._stand_in(np.eye(X.shape[1]), np.zeros(X.shape[1]), self.classes_)
         return float(self._get_scorer()(model, X, to_numpy(y), **known))
 
 

@@ -29,12 +29,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
-from sklearn.utils._param_validation import Interval
 
 from ascd._core.checks import Array
 from ascd.estimators._base import LinearRegressor
 from ascd.estimators._data import Training, deviations, fit_method
-from ascd.estimators._parameters import FROM_ZERO, Parameter, estimator
+from ascd.estimators._parameters import FROM_ZERO, Interval, Parameter, estimator
 from ascd.estimators._solving import Followed, Settings, frames_to_the_user, one_by_one, solve_problem
 from ascd.matrix.base import DataGone
 from ascd.matrix.columns import UNIT

@@ -15,7 +15,6 @@ import numpy as np
 from scipy.special import xlogy
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils import column_or_1d
-from sklearn.utils._param_validation import StrOptions
 
 from ascd._core.checks import Array, as_vector
 from ascd.estimators._base import TOO_STRONG, LinearClassifier, LinearRegressor, row_factors
@@ -28,7 +27,7 @@ from ascd.estimators._data import (
     probabilities_at,
     to_numpy,
 )
-from ascd.estimators._parameters import FROM_ZERO, UNIT_INTERVAL, Parameter, estimator
+from ascd.estimators._parameters import FROM_ZERO, UNIT_INTERVAL, Parameter, StrOptions, estimator
 from ascd.estimators.paths import as_ratio
 from ascd.problem.block_penalties import BlockNorm
 

@@ -17,7 +17,7 @@ import numpy as np
 from ascd._core.checks import Array, as_count, as_finite_vector, as_number, as_vector
 from ascd.estimators._base import ADVICE, warn_of_convergence
 from ascd.estimators._data import errors_about_x
-from ascd.estimators._parameters import documented
+from ascd.estimators._parameters import check_parameters, documented
 from ascd.estimators._solving import Followed, curvatures_of, largest_factor
 
 #: What scikit-learn calls zero among strengths of penalties.
@@ -60,7 +60,7 @@ def model_path(
     """
     if not hasattr(model, "_follow"):
         raise TypeError(f"model must be an estimator of ascd; got {model!r}: ascd.path follows any Problem")
-    model._validate_params()
+    check_parameters(model)
     ratio = as_ratio(getattr(model, "penalty", None), getattr(model, "l1_ratio", 0.0))
     with errors_about_x(X):
         data = model._read(X, y, sample_weight, offset)

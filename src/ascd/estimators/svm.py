@@ -17,14 +17,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from ascd._core.checks import Array
 from ascd._core.threads import quiet
 from ascd._core.timing import Stopwatch
 from ascd.estimators._base import LinearClassifier, certificate_of
 from ascd.estimators._data import Data, Training, fit_method
-from ascd.estimators._parameters import FROM_ZERO, POSITIVE, Parameter, estimator
+from ascd.estimators._parameters import FROM_ZERO, POSITIVE, Parameter, StrOptions, estimator
 from ascd.estimators._solving import (
     FINEST,
     Followed,
