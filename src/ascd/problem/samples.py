@@ -64,7 +64,7 @@ class Outputs:
         #: what the curvatures of all samples sum to at most
         self.most = (float(weight.sum()) if np.ndim(weight) else len(given)) * self.bound
 
-    def evaluate(self, Z: Array, intercept: bool, guess: float = 0.0) -> tuple[float, Array, Curvature, Array]:
+    def evaluate(self, Z: Array, intercept: bool) -> tuple[float, Array, Curvature, Array]:
         """Return the value, the raw gradient (d, T), the curvature, and the best intercepts, which move Z in place."""
         shift, most = np.zeros(self.n_outputs), None
         if intercept and self.n_outputs == 1:
@@ -73,7 +73,7 @@ class Outputs:
             shift = self.balance(Z)
         gradient, curvature = np.empty(Z.shape), np.empty(Z.shape)
         flat = Z.ravel(), gradient.ravel(), curvature.ravel()
-        value, moved = evaluate_samples(self.sample, self.loss, *flat, most, guess)
+        value, moved = evaluate_samples(self.sample, self.loss, *flat, most)
         largest = curvature[:, 0] if self.n_outputs == 1 else curvature.max(axis=1)
         return float(value), gradient, Curvature(curvature, None, largest), shift + moved
 
@@ -124,31 +124,25 @@ def price_of(loss: Any) -> float:
 
 
 def evaluate_samples(
-    sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float | None, guess: float = 0.0
+    sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float | None
 ) -> tuple[float, float]:
     """Return the sum of losses (gradients and curvatures are filled in) and the constant that moved the predictor.
 
     ``most`` is what the curvatures sum to at most: it tells, in the target's own units, where there is hardly any, and
-    how long a first step is then.  Without it there is no constant.  The search begins at ``guess``.
+    how long a first step is then.  Without it there is no constant.
     """
     if most is None:
         _gradients(sample, loss, predictor, 0.0, gradient, curvature)
         return _losses(sample, loss, predictor, 0.0), 0.0
-    search, guess = np.empty(5), guess if math.isfinite(guess) else 0.0
+    search = np.zeros(5)
     if predictor.size <= SAMPLES_A_PART:
-        return float(balance(sample, loss, predictor, gradient, curvature, most, search, guess)), float(search[T])
-    begin_search(search, guess)
+        return float(balance(sample, loss, predictor, gradient, curvature, most, search)), float(search[T])
     reach = farthest(predictor)
     for number in range(MOST_NEWTON_STEPS):  # ``best_constant`` by parts
         first, second, size = _gradients(sample, loss, predictor, search[T], gradient, curvature)
         if is_balanced(search, number, first, second, size, most, reach, predictor.size):
             break
     total = _losses(sample, loss, predictor, search[T])
-    if not is_even(first, size, predictor.size):
-        start = _losses(sample, loss, predictor, guess)
-        if is_lost(total, start):
-            search[T], total = guess, start
-            _gradients(sample, loss, predictor, guess, gradient, curvature)
     predictor += search[T]
     return total, float(search[T])
 
@@ -225,28 +219,13 @@ def sum_of_losses(sample: Any, loss: Any, predictor: Array, t: float, start: int
 # ---- the intercept
 
 
-@kernel
-def balance(
-    sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array,
-    guess: float,
-) -> float:  # fmt: skip
-    return best_constant(sample, loss, predictor, gradient, curvature, most, search, guess)
-
-
-@helper
-def begin_search(search: Array, guess: float) -> None:
-    """Prepare a search for the best constant that begins at a guess."""
-    search[T], search[LOW], search[HIGH], search[STRIDE], search[LAST_STEP] = guess, -math.inf, math.inf, 0.0, math.inf
-
-
 @helper
 def best_constant(
-    sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array,
-    guess: float,
-) -> float:  # fmt: skip
+    sample: Any, loss: Any, predictor: Array, gradient: Array, curvature: Array, most: float, search: Array
+) -> float:
     """Move z by the best constant, filled in in ``search``; return the sum of losses there, gradients filled in."""
     d, reach = predictor.size, 0.0
-    begin_search(search, guess)
+    search[T] = 0.0
     for k in range(d):
         reach = max(reach, abs(predictor[k]))
     for number in range(MOST_NEWTON_STEPS):
@@ -254,14 +233,12 @@ def best_constant(
         if is_balanced(search, number, first, second, size, most, reach, d):
             break
     total = sum_of_losses(sample, loss, predictor, search[T], 0, d)
-    if not is_even(first, size, d):  # where it is, the losses are convex and cannot have grown
-        start = sum_of_losses(sample, loss, predictor, guess, 0, d)
-        if is_lost(total, start):
-            search[T], total = guess, start
-            fill_gradients(sample, loss, predictor, guess, gradient, curvature, 0, d)
     for k in range(d):
         predictor[k] += search[T]
     return total
+
+
+balance = kernel(best_constant)
 
 
 @helper
@@ -269,20 +246,17 @@ def is_balanced(
     search: Array, number: int, first: float, second: float, size: float, most: float, reach: float, count: int
 ) -> bool:
     """Return whether the constant balances the gradients; where not, take the next step."""
-    t = search[T]
-    if first > 0.0:
-        search[HIGH] = t
-    else:
-        search[LOW] = t
-    low, high = search[LOW], search[HIGH]
-    if search[STRIDE] == 0.0:
+    t, finite = search[T], size < math.inf  # a Poisson loss may overflow on the way
+    if number == 0:
+        search[LOW], search[HIGH], search[LAST_STEP] = -math.inf, math.inf, math.inf
         search[STRIDE] = size / most if 0.0 < most < math.inf else 1.0
-    stride = search[STRIDE]
+    search[HIGH if first > 0.0 else LOW] = t
+    low, high, stride = search[LOW], search[HIGH], search[STRIDE]
     is_newton = second > SMALL * min(size, most)
     step = -first / second if is_newton else math.copysign(stride, -first)
-    finite = size < math.inf  # a Poisson loss may overflow on the way
+    is_even = abs(first) <= BALANCED * math.sqrt(count) * size  # but for rounding
     is_short = is_newton and abs(step) <= BALANCED * max(reach, abs(t))
-    if is_even(first, size, count) or (finite and is_short) or number + 1 == MOST_NEWTON_STEPS:
+    if (finite and (is_even or is_short)) or number + 1 == MOST_NEWTON_STEPS:
         return True
     if not (finite and low < t + step < high and 2.0 * abs(step) <= search[LAST_STEP]):
         step = 0.5 * (low + high) - t
@@ -292,18 +266,6 @@ def is_balanced(
     search[T] = t + step
     search[STRIDE] = 4.0 * stride
     return False
-
-
-@helper
-def is_even(first: float, size: float, count: int) -> bool:
-    """Return whether gradients with this sum, finite ones of this size in all, sum to 0 but for rounding."""
-    return size < math.inf and abs(first) <= BALANCED * math.sqrt(count) * size
-
-
-@helper
-def is_lost(total: float, start: float) -> bool:
-    """Return whether the search has led to larger losses than it began with."""
-    return not total <= start + SMALL * abs(start) and start < math.inf
 
 
 # ---- gaps: divergences, in which nothing cancels

@@ -397,7 +397,7 @@ def minimise_compiled(
                 for k in range(d):
                     predicted += gradient[k] * (room.there[k] - predictor[k])
             if intercept:
-                total = best_constant(sample, loss, room.there, room.steep, room.bent, most, room.search, 0.0)
+                total = best_constant(sample, loss, room.there, room.steep, room.bent, most, room.search)
                 further = room.search[0]
             else:
                 fill_gradients(sample, loss, room.there, 0.0, room.steep, room.bent, 0, d)

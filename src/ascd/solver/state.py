@@ -78,9 +78,9 @@ class State:
         """Rows of x that are not zero."""
         return nonzero_rows(self.x)
 
-    def evaluate_at(self, predictor: Array, guess: float = 0.0) -> tuple[Evaluation, Array]:
-        """Return the loss at a predictor, which the best intercepts move first, and how far: about ``guess``."""
-        value, gradient, curvature, shift = self.loss.evaluate(predictor, self.intercept, guess)
+    def evaluate_at(self, predictor: Array) -> tuple[Evaluation, Array]:
+        """Return the loss at a predictor, which the best intercepts move first, and how far."""
+        value, gradient, curvature, shift = self.loss.evaluate(predictor, self.intercept)
         return Evaluation(predictor, value, gradient, curvature), shift
 
     def product_of(self, rows: Array, x: Array) -> Array:
