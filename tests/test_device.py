@@ -16,8 +16,7 @@ import ascd
 from ascd._core.devices import is_on_device
 from ascd.matrix import costs
 from ascd.matrix.dense import Local
-from ascd.matrix.device.arrays import Gpu
-from ascd.matrix.device.matrices import DeviceDense
+from ascd.matrix.device.matrices import DeviceDense, Gpu
 from ascd.matrix.open import open_design
 
 pytestmark = pytest.mark.usefixtures("without_gpu")
@@ -87,7 +86,7 @@ def test_nothing_is_copied_to_the_host(monkeypatch):
         shapes.append(tuple(array.shape))
         return fetch(self, array)
 
-    monkeypatch.setattr("ascd.matrix.device.arrays.Gpu.fetch", noted)
+    monkeypatch.setattr("ascd.matrix.device.matrices.Gpu.fetch", noted)
     problem = ascd.Problem(on_gpu(A), A[:, :3].sum(axis=1), penalty=ascd.L1(50.0))
     assert problem.design.bytes_read == problem.design.nbytes  # norms and first products: one pass
     assert ascd.solve(problem, tol=1e-8).converged

@@ -27,9 +27,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd.matrix.device.arrays import TYPES, Gpu
 from ascd.matrix.sparse import LARGEST_SHORT
 
+#: Types of entries that kernels read as they are, in CUDA's words.
+TYPES = {
+    "float64": "double", "float32": "float", "bool": "bool", "uint8": "unsigned char", "int8": "signed char",
+    "uint16": "unsigned short", "int16": "short", "uint32": "unsigned int", "int32": "int", "int64": "long long",
+}  # fmt: skip
 #: As in the source below: lines a block takes at a time, entries of a tile, threads; vectors whose tiles fit together.
 CUDA_LINES, CUDA_TILE, CUDA_THREADS, CUDA_VECTORS = 32, 2048, 256, 3
 #: Launches: blocks that keep a device busy, groups of lines a block at most, lines a block at least, and CUDA's limit
@@ -160,15 +164,16 @@ class Lines(NamedTuple):
     are_columns: bool
 
 
-def lines_of(values: Any) -> Lines:
-    """Return how the entries of a CuPy array lie."""
-    d, n = (int(size) for size in values.shape)
-    size = int(values.itemsize)
-    across, along = (int(stride) // size for stride in values.strides)
-    if along == 1 and (across >= n or d == 1):
-        stride, count, length, are_columns = across if d > 1 else n, d, n, False
+def lines_of(values: Any) -> Lines | None:
+    """Return how the entries of a CuPy array lie; None where neither rows nor columns lie together."""
+    (d, n), size = values.shape, int(values.itemsize)
+    down, right = (int(stride) // size for stride in values.strides)
+    if right == 1 and (down >= n or d == 1):
+        stride, count, length, are_columns = down if d > 1 else n, d, n, False
+    elif down == 1 and (right >= d or n == 1):
+        stride, count, length, are_columns = right if n > 1 else d, n, d, True
     else:
-        stride, count, length, are_columns = along if n > 1 else d, n, d, True
+        return None
     if max(d, n, stride) > LARGEST_SHORT or length > CUDA_TILE * CUDA_MOST_BLOCKS:
         raise ValueError(f"A of shape {d} × {n} is too long for kernels on a GPU; fit it in parts, or on the host")
     width = min(4, 16 // size)
@@ -187,9 +192,8 @@ def compiled(name: str, defined: tuple[tuple[str, Any], ...]) -> Callable[..., N
 class Passes:
     """Passes over a dense array on a GPU, each a launch and a small sum; ``room`` is what they may take, in bytes."""
 
-    def __init__(self, values: Any, gpu: Gpu, room: float) -> None:
-        self.values, self.gpu, self.lines, self.room = values, gpu, lines_of(values), room
-        self.d = values.shape[0]
+    def __init__(self, values: Any, gpu: Any, lines: Lines, room: float) -> None:
+        self.values, self.gpu, self.lines, self.room = values, gpu, lines, room
         self.nothing = gpu.put(np.zeros(1, dtype=np.int32))
 
     def over_samples(
@@ -199,36 +203,29 @@ class Passes:
 
         There are ``CUDA_VECTORS`` vectors at most, one less with weights.
         """
-        if columns is not None and columns.size == 0:
-            return self.gpu.xp.zeros((int(vectors.shape[0]) + 2 * squares + (weight is not None), 0))
-        if self.lines.are_columns:
-            return self._launch("along", vectors, weight, squares, columns, None)
-        return self._launch("across", vectors, weight, squares, None, columns)
+        return self._launch(self.lines.are_columns, vectors, weight, squares, columns)
 
     def over_columns(self, factors: Array, columns: Array | None) -> Any:
         """Return Σ_i factors_i·a_columns_i."""
-        if columns is not None and columns.size == 0:
-            return self.gpu.xp.zeros(self.d)
         rows = self.gpu.put(factors[None, :], np.float64)
-        if self.lines.are_columns:
-            return self._launch("across", rows, None, False, columns, None)[0, :]
-        return self._launch("along", rows, None, False, None, columns)[0, :]
+        return self._launch(not self.lines.are_columns, rows, None, False, columns)[0, :]
 
-    def _launch(
-        self, name: str, vectors: Any, weight: Any | None, squares: bool, lines: Array | None, places: Array | None
-    ) -> Any:
-        """Sums by parts, added up; ``lines`` and ``places`` are all of them where they are None."""
-        xp, (number, size, stride, width, _) = self.gpu.xp, self.lines
+    def _launch(self, is_along: bool, vectors: Any, weight: Any | None, squares: bool, columns: Array | None) -> Any:
+        """Sums by parts along lines or across them, added up."""
+        xp, (number, size, stride, width, are_columns) = self.gpu.xp, self.lines
+        lines, places = (columns, None) if are_columns else (None, columns)
         count, length = number if lines is None else lines.size, size if places is None else places.size
-        sums = int(vectors.shape[0]) + 2 * squares + (weight is not None)
-        if places is not None or (name == "across" and size % width):
+        sums, kept = int(vectors.shape[0]) + 2 * squares + (weight is not None), count if is_along else length
+        if count * length == 0:
+            return xp.zeros((sums, kept))
+        if places is not None or (not is_along and size % width):
             width = 1
-        if name == "along":
-            parts, kept = -(-length // CUDA_TILE), count
+        if is_along:
+            parts = -(-length // CUDA_TILE)
             step = min(CUDA_GROUPS, max(1, count * parts // (CUDA_LINES * CUDA_BLOCKS)))
             blocks = -(-count // (CUDA_LINES * step))
         else:
-            blocks, kept = -(-length // (CUDA_THREADS * width)), length
+            blocks = -(-length // (CUDA_THREADS * width))
             most = int(self.room / (8 * max(1, sums) * length))  # sums of parts are added up later
             step = -(-count // max(1, min(-(-CUDA_BLOCKS // blocks), -(-count // CUDA_FEWEST), most)))
             parts = -(-count // step)
@@ -240,5 +237,5 @@ class Passes:
         out = xp.zeros((parts, sums, kept))
         sizes = [np.int32(one) for one in (stride, count, length, step)]
         given = (self.values, sizes[0], here, sizes[1], there, sizes[2], rows, sizes[3], out)
-        compiled(name, defined)((blocks, parts), (CUDA_THREADS,), given)
+        compiled("along" if is_along else "across", defined)((blocks, parts), (CUDA_THREADS,), given)
         return out[0, :, :] if parts == 1 else out.sum(axis=0)

@@ -30,6 +30,7 @@ class Weighted:
 
     def __init__(self, source: Any, columns: Array, weight: Array, means: Array | None, kind: str = EXACT) -> None:
         self.source, self.gpu, self.count, self.kind = source, source.gpu, columns.size, kind
+        source.note(columns)
         less, root = np.zeros(columns.size) if means is None else means[columns], np.sqrt(weight)
         self.places = self.gpu.put(columns, np.int64)
         if source.by_columns:  # computed as the columns lie
@@ -153,8 +154,6 @@ class DeviceGram:
 
     def _multiply(self, first: Array, second: Array) -> Any:
         parts = [first] if first is second else [first, second]
-        for columns in parts:
-            self.source.note(columns)
         return multiply(*(Weighted(self.source, columns, self.weight, self.means, self.kind) for columns in parts))
 
     def _put(self, vector: Array) -> Any:

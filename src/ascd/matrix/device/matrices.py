@@ -1,24 +1,107 @@
 """A dense array on a GPU, read where it lies.
 
 Vectors of samples and of columns travel, the data never do; columns are fetched only where single ones are needed (a
-column without a penalty whose dual point must be fitted).
+column without a penalty whose dual point must be fitted).  CuPy is the library that reads them; arrays of others come
+to it by DLPack, on the same memory.  Arrays that no kernel reads (half precision, complicated strides) are copied once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from ascd._core.checks import Array
+from ascd._core.checks import Array, check_shape
+from ascd._core.devices import library_of, namespace_of
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats
 from ascd.matrix.cached import Remote
 from ascd.matrix.dense import Dense, LocalDense
-from ascd.matrix.device.arrays import Gpu, as_cupy
-from ascd.matrix.device.cuda import CUDA_VECTORS, Passes
+from ascd.matrix.device.cuda import CUDA_VECTORS, TYPES, Passes, lines_of
 from ascd.matrix.device.gram import ENTRY_BYTES, DeviceGram, Weighted, multiply
+
+
+class Gpu:
+    """The GPU that a CuPy array is on; ``xp`` is CuPy.  Whatever it does happens inside ``here``."""
+
+    def __init__(self, array: Any) -> None:
+        import cupy
+
+        self.xp: Any = cupy
+        self.device: Any = array.device
+
+    def put(self, values: Array, kind: Any = None) -> Any:
+        """Return an array of the host on the GPU, one row after the other: half of the time that ``asarray`` takes."""
+        values = np.ascontiguousarray(values, dtype=kind)
+        out = self.xp.empty(values.shape, dtype=values.dtype)
+        out.set(values)
+        return out
+
+    def fetch(self, array: Any) -> Array:
+        """Return an array of the GPU on the host."""
+        return np.asarray(array.get())
+
+    @contextmanager
+    def short_products(self) -> Iterator[None]:
+        """Multiply 10 bits of each float32 (TF32), summed in float32; CuPy's own products of halves sum in halves."""
+        library, handle = self.xp.cuda.cublas, self.xp.cuda.device.get_cublas_handle()
+        library.setMathMode(handle, 3)  # CUBLAS_TF32_TENSOR_OP_MATH
+        try:
+            yield
+        finally:
+            library.setMathMode(handle, library.CUBLAS_DEFAULT_MATH)
+
+    def cholesky_solve(self, matrix: Any, right: Any) -> Any | None:
+        """Return matrix⁻¹·right for a positive definite matrix, which may be overwritten; None where it is not."""
+        from cupyx import errstate
+        from cupyx.lapack import posv
+
+        try:
+            with errstate(linalg="raise"):
+                return posv(matrix, right)
+        except np.linalg.LinAlgError:
+            return None
+
+    @contextmanager
+    def here(self) -> Iterator[None]:
+        """Make the GPU the current one, and turn its errors into one sentence."""
+        try:
+            with self.device:
+                yield
+        except Exception as error:
+            kind, said = type(error), str(error).strip().partition("\n")[0] or type(error).__name__
+            if "OutOfMemory" in kind.__name__:
+                raise MemoryError(
+                    f"the device {self.device} ran out of memory beside X: free some of it, or fit fewer columns "
+                    f"({said})"
+                ) from error
+            if kind.__module__.partition(".")[0] in ("cupy", "cupy_backends"):
+                raise RuntimeError(f"the device {self.device} failed: {said}") from error
+            raise
+
+
+def as_cupy(values: Any) -> Any:
+    """Return a dense matrix on a GPU as a CuPy array: on the same memory, or a copy where kernels do not read that."""
+    check_shape(tuple(values.shape))
+    if "complex" in str(values.dtype) or "object" in str(values.dtype):
+        raise TypeError(f"A must hold real numbers (float, int or bool); got dtype {values.dtype}")
+    if library_of(values) != "cupy":
+        try:
+            import cupy
+        except ImportError as error:
+            raise ImportError(
+                f"A is an array of {library_of(values)} on a GPU, which CuPy reads: pip install 'ascd[cupy]', "
+                "or pass it from the memory of the host"
+            ) from error
+        if library_of(values) == "torch":  # whose tensors may have gradients, and booleans that do not travel
+            values = values.detach()
+            values = values.view(namespace_of(values).uint8) if str(values.dtype) == "torch.bool" else values
+        values = cupy.from_dlpack(values)
+    if str(values.dtype) not in TYPES:
+        values = values.astype("float32" if str(values.dtype) == "float16" else "float64")
+    return values if lines_of(values) else values.copy(order="F")
 
 
 class DeviceDense(Remote):
@@ -32,9 +115,10 @@ class DeviceDense(Remote):
         self.gpu = Gpu(self.values)
         self.shape: tuple[int, int] = (int(values.shape[0]), int(values.shape[1]))
         self.room = int(max(costs.DEVICE_FLOOR, costs.DEVICE_SHARE * self.nbytes))
+        lines: Any = lines_of(self.values)
+        self.by_columns: bool = lines.are_columns
         with self.gpu.here():
-            self.passes = Passes(self.values, self.gpu, self.room)
-        self.by_columns = self.passes.lines.are_columns
+            self.passes = Passes(self.values, self.gpu, lines, self.room)
 
     @property
     def nbytes(self) -> int:
@@ -94,17 +178,16 @@ class DeviceDense(Remote):
 
     def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
         parts = [first] if np.array_equal(first, second) else [first, second]
-        for columns in parts:
-            self.note(columns)
         with self.gpu.here():
             return self.gpu.fetch(multiply(*(Weighted(self, columns, weight, means) for columns in parts)))
 
     def fetch(self, columns: Array) -> LocalDense:
         self.note(columns)
         values = np.empty((self.shape[0], columns.size), order="F")
+        step = max(1, self.room // (ENTRY_BYTES * self.shape[0]))
         with self.gpu.here():
-            for rows, there, part in self._tiles(columns):
-                values[rows, there] = self.gpu.fetch(part)
+            for there in (slice(start, start + step) for start in range(0, columns.size, step)):
+                values[:, there] = self.gpu.fetch(self.tile(slice(None), self.gpu.put(columns[there], np.int64)))
         return LocalDense(Dense(values), values.shape)
 
     def note(self, columns: Array | None) -> None:
@@ -120,18 +203,6 @@ class DeviceDense(Remote):
         else:
             part = take(self.values[rows, :], places, axis=1)
         return part.astype(np.float64, copy=False)
-
-    def _tiles(self, columns: Array) -> Iterator[tuple[slice, slice, Any]]:
-        """Yield rows, places among the columns, and these entries: as many at a time as lie together."""
-        d, count, most = self.shape[0], columns.size, self.room // ENTRY_BYTES
-        tall = min(d, most if self.by_columns else max(1, most // max(1, count)))
-        wide = max(1, min(count, most // tall))
-        for first in range(0, count, wide):
-            there = slice(first, min(first + wide, count))
-            places = self.gpu.put(columns[there], np.int64)
-            for top in range(0, d, tall):
-                rows = slice(top, min(top + tall, d))
-                yield rows, there, self.tile(rows, places)
 
     def _chosen(self, columns: Array) -> Array | None:
         """None for all columns in their order."""
