@@ -215,14 +215,14 @@ MAKE = {"dense": np.asarray, "sparse": sp.csc_array}
 @pytest.mark.parametrize("keeps", [False, True])
 def test_products_of_columns_far_from_zero_keep_their_digits(storage, keeps):
     """Also beside columns with zeros, and with other curvatures than those they were first listed for."""
-    far, columns, every = A[:12, :7].copy(), np.array([6, 2, 0, 4]), np.arange(4)
+    far, columns = A[:12, :7].copy(), np.array([6, 2, 0, 4])
     far[:, :3] = 1e8 + np.arange(36.0).reshape(12, 3) % 7
     design, exact = open_design(MAKE[storage](far)), far - [1e8, 1e8, 1e8, 0, 0, 0, 0]
-    kept, store = {} if keeps else None, np.zeros((4, 4), order="F")
+    kept = {} if keeps else None
     for weight in (SHARES[:12], SHARES[:12][::-1].copy()):
-        design.fill_products(store, columns, every, every, weight, design.means(np.arange(7), weight), kept)
+        found = design.products(columns, columns, weight, design.means(np.arange(7), weight), kept)
         B = exact - weight @ exact / weight.sum()
-        np.testing.assert_allclose(store, B[:, columns].T @ (weight[:, None] * B[:, columns]), atol=1e-5)
+        np.testing.assert_allclose(found, B[:, columns].T @ (weight[:, None] * B[:, columns]), atol=1e-5)
 
 
 @pytest.mark.parametrize("storage", MAKE)
@@ -230,9 +230,9 @@ def test_a_column_that_is_constant_where_samples_count_is_seen(storage):
     """What rounding leaves of its square is nothing, whether all its entries are stored or not."""
     constant, weight = A.copy(), SHARES.copy()
     constant[:, 0], constant[:, 1], constant[3, 1], weight[3] = 0.1, 0.1, 0.0, 0.0
-    design, store, both = open_design(MAKE[storage](constant)), np.zeros((2, 2), order="F"), np.arange(2)
-    design.fill_products(store, both, both, both, weight, design.means(np.arange(25), weight))
-    assert (store.diagonal() <= costs.CONSTANT_CENTRED * 0.01 * weight.sum()).all()
+    design, both = open_design(MAKE[storage](constant)), np.arange(2)
+    found = design.products(both, both, weight, design.means(np.arange(25), weight))
+    assert (found.diagonal() <= costs.CONSTANT_CENTRED * 0.01 * weight.sum()).all()
 
 
 # ---- the interface

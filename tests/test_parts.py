@@ -70,16 +70,14 @@ def test_products_by_rows_of_several_parts(jobs, keeps):
     rng = np.random.default_rng(4)
     A = sp.random_array((1700, 9), density=0.1, format="csc", rng=rng)
     weight, columns = rng.random(1700), np.array([0, 2, 3, 5, 8])
-    store = np.zeros((5, 5), order="F")
     design = ascd.Problem(A, np.ones(1700)).design
-    design.fill_products(store, columns, np.arange(5), np.arange(5), weight, None, {} if keeps else None)
+    found = design.products(columns, columns, weight, None, {} if keeps else None)
     chosen = A.toarray()[:, columns]
-    np.testing.assert_allclose(store, chosen.T @ (weight[:, None] * chosen), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(found, chosen.T @ (weight[:, None] * chosen), rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
 def test_sparse_products_do_not_depend_on_threads(monkeypatch, intercept):
-    """Nor on the columns beside them."""
     rng = np.random.default_rng(4)
     A = sp.random_array((9000, 30), density=0.3, rng=rng, format="csc")
     design, weight = ascd.Problem(A, np.ones(9000)).design, rng.random(9000)
@@ -89,15 +87,12 @@ def test_sparse_products_do_not_depend_on_threads(monkeypatch, intercept):
     exact, found = centred.T @ (weight[:, None] * centred), []
     monkeypatch.setattr(threads, "WORTH_A_THREAD", 1.0)
     for jobs in (1, 3):
-        store = np.full((40, 40), np.nan, order="F")
-        with threads.use_threads(jobs):
-            for pair in ((left, left), (left, right), (right, right)):
-                design.fill_products(store, columns, *pair, weight, means)
         for one, other in ((left, left), (left, right), (right, right)):
-            there = np.ix_(one, other)
-            np.testing.assert_allclose(store[there], exact[there], rtol=1e-11, atol=1e-11)
-        found.append(store.tobytes())
-    assert found[0] == found[1]
+            with threads.use_threads(jobs):
+                block = design.products(columns[one], columns[other], weight, means)
+            np.testing.assert_allclose(block, exact[np.ix_(one, other)], rtol=1e-11, atol=1e-11)
+            found.append((jobs, block.tobytes()))
+    assert {bits for jobs, bits in found if jobs == 1} == {bits for jobs, bits in found if jobs == 3}
 
 
 def test_dense_products_in_blocks_of_rows_are_those_of_the_whole(jobs, monkeypatch):
@@ -111,7 +106,5 @@ def test_dense_products_in_blocks_of_rows_are_those_of_the_whole(jobs, monkeypat
         monkeypatch.setattr(costs, name, value)
     left, right = np.arange(3, 40), np.arange(40, 50)
     for one, other in ((left, left), (left, right), (right, left)):
-        store, there = np.full((60, 60), np.nan, order="F"), np.ix_(one, other)
-        design.fill_products(store, columns, one, other, weight, means)
-        np.testing.assert_allclose(store[there], exact[there], rtol=1e-11, atol=1e-11)
-        assert np.isnan(store).sum() == 3600 - one.size * other.size
+        found = design.products(columns[one], columns[other], weight, means)
+        np.testing.assert_allclose(found, exact[np.ix_(one, other)], rtol=1e-11, atol=1e-11)

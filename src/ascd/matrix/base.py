@@ -125,23 +125,19 @@ class Matrix(ABC):
 
     # ---- products of columns with each other
 
-    def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
-        """Return A_firstᵀ H A_second, of columns less their means; ``means`` are those of all columns."""
+    def products(
+        self, first: Array, second: Array, weight: Array, means: Array | None, kept: dict[Any, Any] | None = None
+    ) -> Array:
+        """Return A_firstᵀ H A_second, of columns less their means; ``means`` are those of all columns.
+
+        They are multiplied once where both are one array.  Where other curvatures of the same columns follow, ``kept``
+        is a dict for what does not depend on them.
+        """
         left, right = (
             as_block(self.take(columns), self.shape[0]) - (0.0 if means is None else means[columns])
             for columns in (first, second)
         )
         return np.asarray(left.T @ (weight[:, None] * right))
-
-    def fill_products(
-        self, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None,
-        kept: dict[Any, Any] | None = None,
-    ) -> None:  # fmt: skip
-        """store[left, right] = products of columns[left] with columns[right] (see ``products``).
-
-        Where other curvatures of the same columns follow, ``kept`` is a dict for what does not depend on them.
-        """
-        store[np.ix_(left, right)] = self.products(columns[left], columns[right], weight, means)
 
     def kept_products(self, intercept: bool, constant: float) -> Any:
         """Return products that stay where the matrix is (``device.gram.DeviceGram``), or None."""

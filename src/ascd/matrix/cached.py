@@ -18,8 +18,8 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix.base import Matrix, Part
-from ascd.matrix.dense import Dense, Local, LocalDense, fill_dense
-from ascd.matrix.sparse import LocalSparse, fill_sparse
+from ascd.matrix.dense import Dense, Local, LocalDense, dense_products
+from ascd.matrix.sparse import LocalSparse, sparse_products
 
 
 class Remote(Matrix):
@@ -140,8 +140,8 @@ class CachedMatrix(Remote):
         self._make_room(columns)
         return super().take(columns)
 
-    def fill_products(self, *given: Any) -> None:
-        (fill_sparse if self.is_sparse else fill_dense)(self, *given)
+    def products(self, *given: Any) -> Array:
+        return (sparse_products if self.is_sparse else dense_products)(self, *given)
 
     def are_near(self, columns: Array) -> Array:
         """Return a mask of the columns that are in local memory."""
@@ -163,7 +163,7 @@ class CachedMatrix(Remote):
             both = self._bytes(cache.columns) + self._bytes(missing)
             # for a moment there are those before and all together
             if both <= self.cache_bytes and 2.0 * both <= self.most_bytes:
-                return self._keep(beside(cache.local, self.fetch(missing)), np.concatenate([cache.columns, missing]))
+                return self._keep(self.fetch(missing), missing, cache)
         del cache
         self._make_room(columns)
         return self._keep(self.fetch(columns), columns.copy())
@@ -174,7 +174,10 @@ class CachedMatrix(Remote):
         if cache is not None and self._bytes(cache.columns) + self._bytes(columns) > self.most_bytes:
             self._cache = None
 
-    def _keep(self, local: Local, columns: Array) -> Cache:
+    def _keep(self, local: Local, columns: Array, cache: Cache | None = None) -> Cache:
+        """Cache these columns, beside those of ``cache``."""
+        if cache is not None:
+            local, columns = beside(cache.local, local), np.concatenate([cache.columns, columns])
         place = np.full(self.shape[1], -1, dtype=np.int64)
         place[columns] = np.arange(columns.size)
         self._cache = cache = Cache(local, columns, place)

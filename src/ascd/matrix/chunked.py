@@ -32,7 +32,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, Matrix, as_block
-from ascd.matrix.cached import CachedMatrix, Remote, beside, joined
+from ascd.matrix.cached import CachedMatrix, Remote, joined
 from ascd.matrix.columns import UNIT
 from ascd.matrix.dense import Dense, Local, LocalDense
 
@@ -110,12 +110,9 @@ def first(chunk: Matrix, weight: Any, vectors: Array, with_products: bool) -> tu
 def moments(chunk: Matrix, columns: Array, weight: Any, sums: Array | None = None) -> Moments:
     """Return the moments of these columns; ``sums`` are their weighted sums, where those are known."""
     weights = np.full(chunk.shape[0], float(weight)) if np.ndim(weight) == 0 else weight
-    total, every = float(weights.sum()), np.arange(columns.size)
-    means = sums / total if sums is not None and total > 0.0 else chunk.means(columns, weights)
-    store, less = np.zeros((columns.size, columns.size), order="F"), np.zeros(chunk.shape[1])
-    less[columns] = means
-    chunk.fill_products(store, columns, every, every, weights, less)
-    return Moments(columns, total, means, store)
+    total, less = float(weights.sum()), np.zeros(chunk.shape[1])
+    less[columns] = means = sums / total if sums is not None and total > 0.0 else chunk.means(columns, weights)
+    return Moments(columns, total, means, chunk.products(columns, columns, weights, less))
 
 
 def dots_and_worst(
@@ -346,7 +343,7 @@ class TallChunks(Chunks):
         """Return the means; products of these columns, which are requested next, come along."""
         return self._moments_of(columns, weight).means if columns.size else np.zeros(0)
 
-    def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
+    def products(self, first: Array, second: Array, weight: Array, means: Array | None, kept: Any = None) -> Array:
         """Return products of columns less any means m, from those less the weighted means m_s: with S = Σs,
 
         Σ_k s_k (a_ki − m_i)(a_kj − m_j) = Σ_k s_k (a_ki − m_si)(a_kj − m_sj) + S·(m_si − m_i)(m_sj − m_j).
@@ -417,10 +414,7 @@ class WideChunks(Chunks, CachedMatrix):
             new = np.concatenate([new, far[there][worst]])
         out[is_far] = product
         if new.size:
-            local = self._joined(blocks, new.size)
-            if cache is not None:
-                local, new = beside(cache.local, local), np.concatenate([cache.columns, new])
-            self._keep(local, new)
+            self._keep(self._joined(blocks, new.size), new, cache)
         return out
 
 

@@ -44,29 +44,14 @@ class Local(Matrix):
         return ColumnStats(square, plain, total, products[:count])
 
     def dots(self, columns: Array, vectors: Array) -> Array:
-        if vectors.ndim == 2:
-            return self.dots_with_several(columns, vectors)
-        out = np.empty(columns.size)
-        share(self.pass_cost(columns), columns.size, fill_dots, self.matrix, columns, vectors, out)
+        out = np.zeros((columns.size, *vectors.shape[1:]))
+        fill, count = (fill_dots, 1) if out.ndim == 1 else (fill_several, out.shape[1])
+        share(count * self.pass_cost(columns), columns.size, fill, self.matrix, columns, vectors, out)
         return out
 
     def add(self, columns: Array, factors: Array, out: Array) -> None:
-        if out.ndim == 2:
-            self.add_several(columns, factors, out)
-        else:
-            share(self.pass_cost(columns), self.shape[0], add_columns, self.matrix, columns, factors, out)
-
-    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
-        """Return ``dots`` for vectors of shape (n_samples, T)."""
-        out = np.zeros((columns.size, vectors.shape[1]))
-        cost = vectors.shape[1] * self.pass_cost(columns)
-        share(cost, columns.size, fill_several, self.matrix, columns, vectors, out)
-        return out
-
-    def add_several(self, columns: Array, factors: Array, out: Array) -> None:
-        """Do what ``add`` does for ``out`` of shape (n_samples, T)."""
-        cost = out.shape[1] * self.pass_cost(columns)
-        share(cost, self.shape[0], add_to_several, self.matrix, columns, factors, out)
+        fill, count = (add_columns, 1) if out.ndim == 1 else (add_to_several, out.shape[1])
+        share(count * self.pass_cost(columns), self.shape[0], fill, self.matrix, columns, factors, out)
 
     def take(self, columns: Array) -> Part:
         return Part(self.matrix, columns)
@@ -103,13 +88,18 @@ class LocalDense(Local):
 
     matrix: Dense
 
-    def dots_with_several(self, columns: Array, vectors: Array) -> Array:
+    def dots(self, columns: Array, vectors: Array) -> Array:
+        if vectors.ndim == 1:
+            return super().dots(columns, vectors)
         out = np.empty((columns.size, vectors.shape[1]))
         for there, part in self._runs(columns):
             out[there] = part.T @ vectors
         return out
 
-    def add_several(self, columns: Array, factors: Array, out: Array) -> None:
+    def add(self, columns: Array, factors: Array, out: Array) -> None:
+        if out.ndim == 1:
+            super().add(columns, factors, out)
+            return
         for there, part in self._runs(columns):
             out += part @ np.asfortranarray(factors[there])  # twice as fast where columns lie together
 
@@ -122,32 +112,27 @@ class LocalDense(Local):
             is_run = bool((np.diff(chosen) == 1).all())
             yield there, self.matrix.values[:, slice(chosen[0], chosen[-1] + 1) if is_run else chosen]
 
-    def fill_products(self, *given: Any) -> None:
-        fill_dense(self, *given)
+    def products(self, *given: Any) -> Array:
+        return dense_products(self, *given)
 
 
-def fill_dense(
-    source: Matrix, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None,
-    kept: dict[Any, Any] | None = None,
-) -> None:  # fmt: skip
-    """``fill_products`` by blocks of rows, which are gathered, centred and weighted."""
-    (matrix, places), root = source.take(columns), np.sqrt(weight)
-    given = matrix.values, places, NOTHING if means is None else means[columns]
-    block, step = np.zeros((left.size, right.size)), max(costs.ROWS, costs.BLOCK // (left.size + right.size))
+def dense_products(
+    source: Matrix, first: Array, second: Array, weight: Array, means: Array | None, kept: Any = None
+) -> Array:
+    """``products`` by blocks of rows, which are gathered, centred and weighted."""
+    root, is_same, size = np.sqrt(weight), first is second, first.size
+    columns = first if is_same else np.concatenate([first, second])
+    (matrix, places), mean = source.take(columns), NOTHING if means is None else means[columns]
+    block, step = np.zeros((size, second.size)), max(costs.ROWS, costs.BLOCK // (size + second.size))
     for start in range(0, root.size, step):
         rows = root[start : start + step]
-        first = _gather(*given, start, rows, left)
-        second = first if left is right else _gather(*given, start, rows, right)
-        cost = costs.DENSE_PRODUCT * first.size * right.size
-        share(cost, left.size, add_strip, first, second, left is right, block)
-    place(block, left, right, left is right, store)
-
-
-def _gather(values: Array, places: Array, means: Array, row: int, root: Array, chosen: Array) -> Array:
-    """Weighted and centred rows from ``row`` on, a column a row."""
-    part, mean = np.empty((chosen.size, root.size)), means[chosen] if means.size else NOTHING
-    share(costs.DENSE_ENTRY * part.size, chosen.size, gather_rows, values, places[chosen], row, root, mean, part)
-    return part
+        part = np.empty((columns.size, rows.size))
+        share(costs.DENSE_ENTRY * part.size, len(part), gather_rows, matrix.values, places, start, rows, mean, part)
+        left, right = part[:size], part[columns.size - second.size :]
+        share(costs.DENSE_PRODUCT * left.size * len(right), size, add_strip, left, right, is_same, block)
+    if is_same:
+        mirror(block)
+    return block
 
 
 @kernel
@@ -169,11 +154,11 @@ def add_strip(first: Array, second: Array, upper: bool, block: Array, start: int
 
 
 @kernel
-def place(block: Array, left: Array, right: Array, upper: bool, store: Array) -> None:
-    """store[left, right] = block, of which only the upper triangle is known where ``upper``."""
-    for b in range(right.size):
-        for a in range(left.size):
-            store[left[a], right[b]] = block[b, a] if upper and a > b else block[a, b]
+def mirror(block: Array) -> None:
+    """Write what is above the diagonal below it."""
+    for a in range(len(block)):
+        for b in range(a):
+            block[a, b] = block[b, a]
 
 
 def entry_cost(matrix: Any) -> float:

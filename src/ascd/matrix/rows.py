@@ -5,7 +5,6 @@ Threads share the columns, so sums do not depend on their number.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from functools import cached_property
 from typing import Any
 
@@ -38,9 +37,12 @@ class Rows(CachedMatrix):
     def read_dots(self, columns: Array, vectors: Array) -> Array:
         return self._dots(vectors)[columns]
 
-    @abstractmethod
     def _dots(self, vectors: Array) -> Array:
         """Aᵀ·vectors."""
+        self.bytes_read += self.nbytes
+        out = np.zeros((self.shape[1], *vectors.shape[1:]))
+        self.turned.add(self.every, vectors, out)
+        return out
 
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
         self.bytes_read += self.nbytes
@@ -103,12 +105,6 @@ class SparseRows(Rows):
             some = LocalSparse(CSC(entries * entries, indices[here], offsets), (n, offsets.size - 1))
             some.add(self.every[: offsets.size - 1], weights[rows], squares)
         return ColumnStats(squares[:, 0].copy(), squares[:, 1].copy(), sums[:, 0].copy(), sums[:, 1:].T.copy())
-
-    def _dots(self, vectors: Array) -> Array:
-        self.bytes_read += self.nbytes
-        out = np.zeros((self.shape[1], *vectors.shape[1:]))
-        self.turned.add(self.every, vectors, out)
-        return out
 
     def fetch(self, columns: Array) -> LocalSparse:
         self.bytes_read += self.nbytes if columns.size else 0

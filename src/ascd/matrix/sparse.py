@@ -108,27 +108,25 @@ class LocalSparse(Local):
         (d, m), T = (self.shape[0], columns.size), own.shape[1]
         if 0.5 * self.products_cost(m, self.entries(columns)) > costs.DENSE_PRODUCT * d * m * m:
             return super().coupled_gram(columns, entries, own, shared, ones)
-        kept: dict[Any, Any] = {}
-        size, store = entries.size, np.empty((m, m), order="F")
+        size, kept = entries.size, dict[Any, Any]()
         gram = np.empty((size + ones * T,) * 2)
         listed = [np.flatnonzero(entries % T == t) for t in range(T)]
-        taken = [entries[one] // T for one in listed]
+        taken = [columns[entries[one] // T] for one in listed]
         for t, other in combinations_with_replacement(range(T), 2):
             weight = (own[:, t] if t == other else 0.0) - shared[:, t] * shared[:, other]
             if taken[t].size and taken[other].size:
-                self.fill_products(store, columns, taken[t], taken[other], weight, None, kept)
-                part = store[np.ix_(taken[t], taken[other])]
+                part = self.products(taken[t], taken[other], weight, None, kept)
                 gram[np.ix_(listed[t], listed[other])] = part
                 gram[np.ix_(listed[other], listed[t])] = part.T
             if ones:
                 gram[size + t, size + other] = gram[size + other, size + t] = weight.sum()
                 for row, column in ((t, other), (other, t)):
-                    beside = self.dots(columns[taken[row]], weight)
+                    beside = self.dots(taken[row], weight)
                     gram[listed[row], size + column] = gram[size + column, listed[row]] = beside
         return gram
 
-    def fill_products(self, *given: Any) -> None:
-        fill_sparse(self, *given)
+    def products(self, *given: Any) -> Array:
+        return sparse_products(self, *given)
 
 
 # ---- products of columns with each other
@@ -137,7 +135,8 @@ class LocalSparse(Local):
 class RowLists(NamedTuple):
     """Entries of some columns, row by row: those of row k stand from offsets[k] to offsets[k + 1].
 
-    ``filled`` lists the rows that have any; from each column its number in ``less`` is taken (s, see the top).
+    ``filled`` lists the rows that have any, ``name`` says which of the columns an entry is in; from each column its
+    number in ``less`` is taken (s, see the top).
     """
 
     offsets: Array
@@ -147,89 +146,76 @@ class RowLists(NamedTuple):
     less: Array
 
 
-def fill_sparse(
-    source: Matrix, store: Array, columns: Array, left: Array, right: Array, weight: Array, means: Array | None,
-    kept: dict[Any, Any] | None = None,
-) -> None:  # fmt: skip
-    """``fill_products`` by rows; the entries are listed once for all curvatures where lists are ``kept``."""
-    part, is_same, own = source.take(columns), left is right, None if means is None else means[columns]
+def sparse_products(
+    source: Matrix, first: Array, second: Array, weight: Array, means: Array | None, kept: dict[Any, Any] | None = None
+) -> Array:
+    """``products`` by rows; the entries are listed once for all curvatures where lists are ``kept``."""
+    is_same, kept = first is second, {} if kept is None else kept
+    matrix, places = source.take(first if is_same else np.concatenate([first, second]))
+    last = places[places.size - second.size :]
 
-    def listed(positions: Array) -> RowLists:
-        key = own is None, positions.tobytes()
-        found = None if kept is None else kept.get(key)
-        if found is None:
-            taken = None if own is None else own[positions]
-            found = rows_of(part.matrix, part.places[positions], positions, source.shape[0], taken)
-        if kept is not None:
-            kept[key] = found
+    def listed(columns: Array, there: Array) -> RowLists:
+        key = means is None, columns.tobytes()
+        if key not in kept:
+            kept[key] = rows_of(matrix, there, source.shape[0], None if means is None else means[columns])
+        found: RowLists = kept[key]
         return found
 
-    right_rows = listed(right)
-    left_rows = right_rows if is_same else listed(left)
-    filled = min(left_rows.filled, right_rows.filled, key=len)
-    cost = costs.SPARSE_PRODUCT * left_rows.name.size / max(1, filled.size) * right_rows.name.size
-    share(cost, right.size, add_products, left, left_rows, right, right_rows, filled, is_same, weight, store)
-    if own is None and not is_same:
-        return
-    less = [NOTHING] * 2 if own is None else [own[left] - left_rows.less, own[right] - right_rows.less]
-    cost = costs.SPARSE_PRODUCT * left.size * right.size
-    share(cost, right.size, centre_and_mirror, left, right, *less, float(weight.sum()), is_same, store)
+    left, right = listed(first, places[: first.size]), listed(second, last)
+    filled, block = min(left.filled, right.filled, key=len), np.zeros((first.size, second.size), order="F")
+    cost = costs.SPARSE_PRODUCT * left.name.size / max(1, filled.size) * right.name.size
+    share(cost, second.size, add_products, left, right, filled, is_same, weight, block)
+    if means is not None or is_same:
+        less = [NOTHING] * 2 if means is None else [means[first] - left.less, means[second] - right.less]
+        cost = costs.SPARSE_PRODUCT * block.size
+        share(cost, second.size, centre_and_mirror, *less, float(weight.sum()), is_same, block)
+    return block
 
 
 @kernel
 def centre_and_mirror(
-    left: Array, right: Array, left_mean: Array, right_mean: Array, total: float, upper: bool, store: Array,
-    start: int, stop: int,
-) -> None:  # fmt: skip
-    """Columns less their means, where there are some, as they are listed (see the top); where ``upper``, both sides.
+    left: Array, right: Array, total: float, upper: bool, block: Array, start: int, stop: int
+) -> None:
+    """Columns less these means, where there are some, as they are listed (see the top); where ``upper``, both sides.
 
     What rounding leaves of a product is 0.
     """
     for b in range(start, stop):
-        i = right[b]
-        for a in range(b + 1 if upper else left.size):
-            found = store[left[a], i]
-            if left_mean.size:
-                taken = total * (left_mean[a] * right_mean[b])
+        for a in range(b + 1 if upper else len(block)):
+            found = block[a, b]
+            if left.size:
+                taken = total * (left[a] * right[b])
                 rest = found - taken
                 found = rest if abs(rest) > LEFT_BY_MEANS * abs(taken) else 0.0
-                store[left[a], i] = found
+                block[a, b] = found
             if upper:
-                store[i, left[a]] = found
+                block[b, a] = found
 
 
 @kernel
 def add_products(
-    left: Array, left_rows: RowLists, right: Array, right_rows: RowLists, filled: Array, upper: bool, weight: Array,
-    out: Array, start: int, stop: int,
-) -> None:  # fmt: skip
-    """out[left, right] = A_leftᵀ H A_right, row by row: each adds the products of its entries.
+    left: RowLists, right: RowLists, filled: Array, upper: bool, weight: Array, out: Array, start: int, stop: int
+) -> None:
+    """out += A_leftᵀ H A_right, row by row: each adds the products of its entries.
 
     A thread has the right columns from ``start`` to ``stop``, and reads all rows, which ``filled`` lists.  Names rise
     in every row.  Where ``upper``, both are the same rows, and only entries up to the right one are multiplied.
     """
-    lowest, highest = right[start], right[stop - 1]
-    for i in right[start:stop]:
-        for other in left:
-            out[other, i] = 0.0
     for f in range(filled.size):
         k = wide(filled[f])
-        first, last = wide(left_rows.offsets[k]), wide(left_rows.offsets[k + 1])
-        for q in range(wide(right_rows.offsets[k]), wide(right_rows.offsets[k + 1])):
-            i = right_rows.name[q]
-            if i > highest:
+        first, last = wide(left.offsets[k]), wide(left.offsets[k + 1])
+        for q in range(wide(right.offsets[k]), wide(right.offsets[k + 1])):
+            i = right.name[q]
+            if i >= stop:
                 break
-            if i >= lowest:
-                factor = weight[k] * right_rows.number[q]
+            if i >= start:
+                factor = weight[k] * right.number[q]
                 for p in range(first, q + 1 if upper else last):
-                    out[left_rows.name[p], i] += factor * left_rows.number[p]
+                    out[left.name[p], i] += factor * left.number[p]
 
 
-def rows_of(matrix: Any, columns: Array, names: Array, d: int, means: Array | None) -> RowLists:
-    """Return the entries of these columns row by row; ``names``, which rise, stand for the columns.
-
-    Columns that are stored in every row are listed less their means.
-    """
+def rows_of(matrix: Any, columns: Array, d: int, means: Array | None) -> RowLists:
+    """Return the entries of these columns row by row; columns stored in every row are listed less their means."""
     counts = matrix.indptr[columns + 1] - matrix.indptr[columns]
     less = np.zeros(columns.size) if means is None else np.where(counts == d, means, 0.0)
     stored, offsets = int(counts.sum()), np.zeros(d + 1, dtype=np.int64)
@@ -238,7 +224,7 @@ def rows_of(matrix: Any, columns: Array, names: Array, d: int, means: Array | No
     share(cost, d, count_rows, matrix, columns, offsets)
     filled = np.flatnonzero(offsets[1:])
     offsets = np.cumsum(offsets) - offsets
-    share(cost, d, list_rows, matrix, columns, names, less, offsets, name, number)
+    share(cost, d, list_rows, matrix, columns, less, offsets, name, number)
     return RowLists(offsets, filled, name, number, less)
 
 
@@ -255,9 +241,8 @@ def count_rows(matrix: Any, columns: Array, offsets: Array, start: int, stop: in
 
 @kernel
 def list_rows(
-    matrix: Any, columns: Array, names: Array, less: Array, offsets: Array, name: Array, number: Array, start: int,
-    stop: int,
-) -> None:  # fmt: skip
+    matrix: Any, columns: Array, less: Array, offsets: Array, name: Array, number: Array, start: int, stop: int
+) -> None:
     """The entries of some columns, row by row from ``start`` to ``stop``, in the order of the columns.
 
     Where a row begins stands one place further until its entries are listed; then it is the place where it ends.
@@ -267,7 +252,7 @@ def list_rows(
         p, end = first_at(matrix, j, start), wide(matrix.stop(j))
         while p < end and matrix.row(p) < stop:
             k = wide(matrix.row(p)) + 1
-            name[offsets[k]] = names[i]
+            name[offsets[k]] = i
             number[offsets[k]] = matrix.entry(p, j) - less[i]
             offsets[k] += 1
             p += wide(1)

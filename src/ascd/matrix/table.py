@@ -68,8 +68,10 @@ class Table:
         if like is not None and not isinstance(like, Table):
             raise TypeError(f"like must be an ascd.Table; got {type(like).__name__}")
         known = {} if like is None else like._levels()
+        listed = blocks if isinstance(blocks, list | tuple) else [blocks]
+        named = blocks.items() if isinstance(blocks, Mapping) else enumerate(listed)
         self._columns: list[Columns] = [
-            columns for name, block in _named(blocks) for columns in _parts_of(name, block, known)
+            columns for name, block in named for columns in _parts_of(str(name), block, known)
         ]
         if not self._columns:
             raise ValueError("blocks must hold at least one column; got none")
@@ -122,15 +124,6 @@ class Table:
         design = WideChunks(InTurn(parts), np.array([0, self.shape[0]]), ends)
         design.feature_names = self.feature_names
         return design
-
-
-def _named(blocks: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(blocks, Mapping):
-        yield from ((str(name), block) for name, block in blocks.items())
-    elif isinstance(blocks, list | tuple):
-        yield from ((str(number), block) for number, block in enumerate(blocks))
-    else:
-        yield "0", blocks
 
 
 def _parts_of(name: str, block: Any, known: Levels) -> Iterator[Columns]:

@@ -116,31 +116,32 @@ class GramMatrix:
         """Let columns join; ``weight`` is H's diagonal, ``means`` the columns' weighted means (for the intercept)."""
         old, capacity = self.columns.size, self.store.shape[0]
         self.columns = np.concatenate([self.columns, joining])
-        new = np.arange(old, self.columns.size)
-        self.position[joining] = new
+        self.position[joining] = np.arange(old, self.columns.size)
         if self.columns.size > capacity:
             store = np.empty((max(self.columns.size, capacity + capacity // 4),) * 2, order="F")
             store[:old, :old] = self.store[:old, :old]
             self.store = store
+        new = slice(old, self.columns.size)
         self._multiply(new, new, weight, means)
         if old:
-            self._multiply(new, np.arange(old), weight, means)
-            self.store[:old, old : self.columns.size] = self.store[old : self.columns.size, :old].T
+            self._multiply(new, slice(old), weight, means)
+            self.store[:old, new] = self.store[new, :old].T
 
     def reweigh(self, weight: Array, means: Array) -> None:
         """The same columns with other curvatures."""
-        every = np.arange(self.columns.size)
+        every = slice(self.columns.size)
         self._multiply(every, every, weight, means)
 
-    def _multiply(self, left: Array, right: Array, weight: Array, means: Array) -> None:
+    def _multiply(self, left: slice, right: slice, weight: Array, means: Array) -> None:
         """The products of the columns at two sets of positions, disjoint or the same."""
-        used = means if self.intercept else None
-        self.matrix.fill_products(self.store, self.columns, left, right, weight, used, self.kept)
-        if self.intercept and left is right:
+        first, used = self.columns[left], means if self.intercept else None
+        second = first if left is right else self.columns[right]
+        found = self.matrix.products(first, second, weight, used, self.kept)
+        if self.intercept and first is second:
             # a constant column does nothing that the intercept does not do: its own curvature keeps it where it is
-            own = float(weight.sum()) * means[self.columns[left]] ** 2
-            diagonal = self.store[left, left]
-            self.store[left, left] = np.where(diagonal <= CONSTANT_CENTRED * own, own, diagonal)
+            own, diagonal = float(weight.sum()) * means[first] ** 2, found.diagonal()
+            np.fill_diagonal(found, np.where(diagonal <= CONSTANT_CENTRED * own, own, diagonal))
+        self.store[left, right] = found
 
 
 def without_constants(whole: Array, outputs: int) -> tuple[Array, Array]:

@@ -290,16 +290,14 @@ class BoxDescent:
 
     def _minimise_over(self, columns: Array) -> None:
         """Minimise over these columns with their Gram matrix, to a share of the largest violation."""
-        size, positions = columns.size, np.arange(columns.size)
-        gram = np.empty((size, size), order="F")
-        self.design.fill_products(gram, columns, positions, positions, self.weight, None)
+        gram = np.asfortranarray(self.design.products(columns, columns, self.weight, None))
         values, predictor = self.x[columns], np.zeros(self.raw_gradient.size)
         model = GramModel(self.penalty, columns, gram, self.design.dots(columns, self.raw_gradient), values)
         model.minimise(0.01 * self.violation * float(self.parts.norm[columns].min()), 200)
         self.design.add(columns, values - self.x[columns], predictor)
         self.x[columns] = values
         self.raw_gradient += self.weight * predictor
-        self.reads += 3 * size
+        self.reads += 3 * columns.size
         self.violation *= 2.0
 
     def _interior_cost(self) -> float:

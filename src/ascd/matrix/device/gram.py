@@ -115,7 +115,7 @@ class DeviceGram:
             store = self.gpu.xp.zeros((size, size), dtype=self.kind)
             store[old.size :, old.size :] = corner
             added[old.size :] = own - found  # short products tell less of it
-            add_to_diagonal(store, self._put(added))
+            add_to_diagonal(store, self.gpu.put(added, self.kind))
             if old.size:
                 beside = self._multiply(old, joining)
                 store[: old.size, : old.size] = self.store
@@ -127,7 +127,7 @@ class DeviceGram:
         """G·vector, with G as it is stored."""
         scaled, largest = _scaled(vector)
         with self.gpu.here():
-            found = self.gpu.fetch((self.store @ self._put(scaled)[:, None])[:, 0])
+            found = self.gpu.fetch((self.store @ self.gpu.put(scaled, self.kind)[:, None])[:, 0])
         return np.asarray(largest * found.astype(np.float64))
 
     def times_exactly(self, vector: Array) -> Array:
@@ -147,18 +147,14 @@ class DeviceGram:
         with self.gpu.here():
             there, take = self.gpu.put(free, np.int64), self.gpu.xp.take
             part = take(take(self.store, there, axis=0), there, axis=1)
-            matrix = add_to_diagonal(part, self._put(raised))
-            found = self.gpu.cholesky_solve(matrix, self._put(scaled)[:, None])
+            matrix = add_to_diagonal(part, self.gpu.put(raised, self.kind))
+            found = self.gpu.cholesky_solve(matrix, self.gpu.put(scaled, self.kind)[:, None])
             direction = None if found is None else largest * self.gpu.fetch(found)[:, 0].astype(np.float64)
         return direction if direction is not None and np.isfinite(direction).all() else None
 
     def _multiply(self, first: Array, second: Array) -> Any:
         parts = [first] if first is second else [first, second]
         return multiply(*(Weighted(self.source, columns, self.weight, self.means, self.kind) for columns in parts))
-
-    def _put(self, vector: Array) -> Any:
-        """Numbers on the device in the type of the products."""
-        return self.gpu.put(vector, self.kind)
 
     def _hold(self, columns: Array, diagonal: Array, store: Any) -> None:
         self.columns, self.diagonal, self.store = columns, diagonal, store

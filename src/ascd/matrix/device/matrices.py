@@ -176,8 +176,8 @@ class DeviceDense(Remote):
                 there = (slice(None), *number)
                 out[there] += self.gpu.fetch(self.passes.over_columns(np.ascontiguousarray(factors[there]), chosen))
 
-    def products(self, first: Array, second: Array, weight: Array, means: Array | None) -> Array:
-        parts = [first] if np.array_equal(first, second) else [first, second]
+    def products(self, first: Array, second: Array, weight: Array, means: Array | None, kept: Any = None) -> Array:
+        parts = [first] if first is second else [first, second]
         with self.gpu.here():
             return self.gpu.fetch(multiply(*(Weighted(self, columns, weight, means) for columns in parts)))
 
