@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,6 +133,31 @@ def test_arrays_that_are_too_short_are_named():
 
     with pytest.raises(ValueError, match=r"penalty Short: there is no coordinate 11 .*12 coordinates"):
         ascd.Problem(np.eye(12), np.ones(12), penalty=Short(np.ones(3)))
+
+
+def test_a_conjugate_that_contradicts_the_prox_is_an_error():
+    """Its gap at zero is 0, while a step of its prox lowers the objective."""
+
+    class Contradictory(NamedTuple):
+        strength: float
+
+        def cost(self, x, j):
+            return self.strength * abs(x)
+
+        def prox(self, v, step, j):
+            return math.copysign(max(0.0, abs(v) - step * self.strength), v)
+
+        def subgradient(self, x, j):
+            return (-self.strength if x <= 0.0 else self.strength), (self.strength if x >= 0.0 else -self.strength)
+
+        def cost_conjugate(self, u, j):
+            return 0.0
+
+        def dual_scale(self, u, j):
+            return 1.0
+
+    with pytest.raises(ValueError, match="penalty Contradictory contradicts itself"):
+        ascd.solve(ascd.Problem(np.eye(12), np.arange(12.0), penalty=Contradictory(0.5)))
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber", "logistic", "poisson"])

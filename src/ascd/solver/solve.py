@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from ascd._core.checks import Array, as_finite_vector, as_flag, as_number
+from ascd._core.contracts import users_classes
 from ascd._core.threads import as_n_jobs, quiet
 from ascd._core.timing import Stopwatch
 from ascd.matrix.base import DataGone
+from ascd.problem.groups import products
 from ascd.problem.problem import Problem
 from ascd.results import (
     Limits,
@@ -99,7 +101,28 @@ def solve(
     with quiet(threads, entries, library), progress_bar(progress, limits.max_iter) as show:
         stopwatch = Stopwatch()
         solver = Solver(problem, x, intercept, constant)
-        return _run(solver, stopwatch, in_box, tol, limits, callback, show)
+        found = _run(solver, stopwatch, in_box, tol, limits, callback, show)
+    if found.converged and found.steepness > 0.0 and problem.is_by_coordinate and users_classes(problem.penalty):
+        check_conjugate(problem, found)
+    return found
+
+
+def check_conjugate(problem: Problem, found: Solution) -> None:
+    """Raise a ValueError where a step by a penalty's own prox gains more than its conjugate says is left."""
+    x, terms = found.x.copy(), problem.terms()
+    gradient = products(problem.design, np.arange(x.size), problem.evaluate(x, found.intercept)[2][:, None])
+    terms.screen(x[:, None], gradient, np.zeros(x.size))
+    j = int(np.argmax(np.where(np.isfinite(terms.score), terms.score, 0.0)))
+    left, step = found.gap + 1e-9 * abs(found.objective), 1.0 / max(problem.norm[j] ** 2, 1e-300)
+    if 0.5 * terms.score[j] ** 2 <= left:
+        return
+    x[j] = problem.penalty.prox(x[j] - step * gradient[j, 0], step, j)
+    gain, name = found.objective - problem.objective(x, found.intercept), type(problem.penalty).__name__
+    if gain > left:
+        raise ValueError(
+            f"penalty {name} contradicts itself: by its conjugate F is at most {found.gap:.3g} above its minimum, but "
+            f"a step by its prox at coordinate {j} lowers F by {gain:.3g}: correct cost_conjugate, dual_scale or prox"
+        )
 
 
 def _run(
