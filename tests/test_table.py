@@ -57,6 +57,7 @@ def test_a_frame_is_one_column_a_number_and_one_a_level():
     assert table.levels == {"town": ["Basel", "Bern", "Ulm"], "grade": [4, 3, 2, 1, 0, 9]}
     np.testing.assert_array_equal(as_block(table.as_design().take(np.arange(13)), D), dense(data).to_numpy(float))
     assert repr(table) == "Table(80 x 13: dense, dense, sparse, dense, sparse)"
+    assert ascd.Table(data.astype({"town": object})).levels == table.levels  # text is a category
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
@@ -100,8 +101,7 @@ def test_new_data_get_the_levels_of_the_fit():
 
 
 BAD = [
-    (lambda: ascd.Table(frame().assign(name="Ada")), TypeError, r"column 'name' has the dtype .*astype\('category'\)"),
-    (lambda: ascd.Table(frame().assign(day=pandas.Timestamp("2020-01-01"))), TypeError, "column 'day' has the dtype"),
+    (lambda: ascd.Table(frame().assign(day=pandas.Timestamp(0))), TypeError, "column 'day' .* for dates, as days"),
     (lambda: ascd.Table([np.ones((3, 1)), np.ones((4, 2))]), ValueError, r"of rows; got '0': 3, '1\[0\]': 4"),
     (lambda: ascd.Table([]), ValueError, "at least one column"),
     (lambda: ascd.Table(frame()[["age", "age"]]), ValueError, "'age' is there twice"),

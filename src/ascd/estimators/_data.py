@@ -394,7 +394,7 @@ def errors_about_x(X: Any = None) -> Iterator[None]:
     except (TypeError, ValueError) as error:
         message = re.sub(rf"\bb{_NAMED}", "y", re.sub(rf"\bA{_NAMED}", "X", str(error)))
         if "could not convert string to float" in message and "ascd.Table" not in message:
-            message += ". X holds text: ascd.Table(X) makes categories of such columns, and estimators take it as X"
+            message += ". X holds text: ascd.Table(X) makes categories of a frame's text, and estimators take it as X"
         if message == str(error) or type(error) not in (TypeError, ValueError):
             raise
         raise type(error)(message) from None

@@ -39,8 +39,8 @@ class Table:
     ----------
     blocks : DataFrame, or a list or dict of blocks
         A block is an array (one- or two-dimensional), a sparse matrix, a DataFrame or a Series.  Columns of a
-        DataFrame that are categories (pandas' dtype "category") become one 0/1 column a level, kept sparse; a missing
-        value belongs to no level.  Keys of a dict name the columns of blocks that have no names.
+        DataFrame that are categories (pandas' dtype "category") or text become one 0/1 column a level, kept sparse;
+        a missing value belongs to no level.  Keys of a dict name the columns of blocks that have no names.
     like : Table, optional
         The table that a model was fitted with: categories get its levels, and values that it has not seen belong to no
         level.
@@ -54,7 +54,6 @@ class Table:
     --------
     >>> import numpy as np, pandas, ascd
     >>> frame = pandas.DataFrame({"age": [20.0, 30.0, 40.0, 50.0], "town": ["Ulm", "Bern", "Ulm", None]})
-    >>> frame["town"] = frame["town"].astype("category")
     >>> table = ascd.Table(frame)
     >>> table.shape, table.feature_names
     ((4, 3), ['age', 'town=Bern', 'town=Ulm'])
@@ -154,10 +153,7 @@ def _opened(name: str, block: Any) -> Any:
 def _of_frame(block: str, frame: Any, known: Levels) -> Iterator[Columns]:
     """Neighbours of one kind are one chunk; a category is one by itself."""
     names = [str(name) for name in frame.columns]
-    kinds = [
-        "category" if (block, name) in known else _kind(dtype, name)
-        for name, dtype in zip(names, frame.dtypes, strict=True)
-    ]
+    kinds = ["category" if (block, name) in known else _kind(frame.iloc[:, j], name) for j, name in enumerate(names)]
     for kind, run in groupby(range(len(names)), key=lambda j: kinds[j]):
         places = list(run)
         if kind == "category":
@@ -173,16 +169,19 @@ def _of_frame(block: str, frame: Any, known: Levels) -> Iterator[Columns]:
         yield Columns(open_design(values), block, [names[j] for j in places])
 
 
-def _kind(dtype: Any, name: str) -> str:
+def _kind(column: Any, name: str) -> str:
     """A category, sparse, or the dtype of numbers; columns of one kind are stored together."""
-    if str(dtype) == "category":
+    from pandas.api.types import infer_dtype
+
+    dtype = column.dtype
+    if str(dtype) == "category" or (dtype.kind == "O" and infer_dtype(column) == "string"):
         return "category"
     if str(dtype).startswith("Sparse"):
         return "sparse"
     if getattr(dtype, "kind", "O") not in "fiub":
         raise TypeError(
-            f"blocks: column {name!r} has the dtype {dtype}, which is neither numbers nor a category; "
-            f"frame[{name!r}].astype('category') makes one of it"
+            f"blocks: column {name!r} has the dtype {dtype}, which is neither numbers nor text nor a category: make "
+            f"one of it, by frame[{name!r}].astype('category') or, for dates, as days since the first"
         )
     return str(dtype)
 
@@ -192,8 +191,9 @@ def _category(column: Any, key: tuple[str, str], levels: Sequence[Any] | None) -
     import pandas
 
     block, name = key
-    found = pandas.Index(column.array.categories if levels is None else levels)
-    codes = column.array.codes if levels is None else found.get_indexer(column.astype(object))
+    known = column.astype("category").array
+    found = pandas.Index(known.categories if levels is None else levels)
+    codes = known.codes if levels is None else found.get_indexer(column.astype(object))
     if not len(found):
         raise ValueError(f"blocks: the category {name!r} has no level at all; leave it out")
     rows = np.flatnonzero(codes >= 0)
