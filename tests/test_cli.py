@@ -167,6 +167,7 @@ def test_help_names_every_command(capsys):
         code, out, _ = run(capsys, name, "--help")
         assert code == 0
         assert "--json" in out
+        assert ("\nCross-validation:\n" in out) == (name == "fit")
 
 
 def test_a_missing_file_is_reported_before_heavy_imports(tmp_path):

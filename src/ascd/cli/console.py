@@ -15,6 +15,26 @@ from ascd.io.writing import json_ready
 
 #: Words without a space that are longer than 200 characters; 60 of them are shown.
 LONG = re.compile(r"(\S{60})\S{140,}")
+#: The options that begin a section of the help.
+HEADINGS = {
+    "format": "The file", "target": "Columns", "model": "Model", "cv": "Cross-validation", "tol": "Solver",
+    "explained": "Explanation", "out": "Output",
+}  # fmt: skip
+
+
+class Command(click.Command):
+    """A command whose help lists the options under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[Any]] = {}
+        title = "Options"
+        for option in self.get_params(ctx):
+            title, record = HEADINGS.get(str(option.name), title), option.get_help_record(ctx)
+            if record and isinstance(option, click.Option):
+                sections.setdefault(title, []).append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
 
 
 def common(command: Any) -> Any:

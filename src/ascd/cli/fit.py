@@ -15,7 +15,7 @@ import click
 import numpy as np
 
 from ascd.cli import UNCONVERGED, options
-from ascd.cli.console import advancing, answer, common, has_bar, rounds_shown, say, show_table
+from ascd.cli.console import Command, advancing, answer, common, has_bar, rounds_shown, say, show_table
 from ascd.cli.options import check_target, read_data, report_reading
 from ascd.io.models import Model, model_of, save
 from ascd.io.tables import LabeledData, counted
@@ -36,7 +36,7 @@ CLASSIFIERS = ("logistic", "svm")
 MOST_SHOWN = 10
 
 
-@click.command()
+@click.command(cls=Command)
 @options.data_options(*options.FILE, options.MEMORY, options.TARGET, *options.COLUMNS)
 @click.option("--model", type=click.Choice(list(MODELS)), default="lasso", show_default=True)
 @click.option("--alpha", type=float, help="Strength of the penalty, as in scikit-learn.")

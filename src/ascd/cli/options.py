@@ -140,8 +140,10 @@ def check_target(data: tables.LabeledData, is_classifier: bool = False) -> None:
     """Raise a ValueError for missing values, words where numbers are needed, and quantities where classes are."""
     y, gone = data.y, int(np.sum(~tables.has_target(data.y)))
     if gone:
-        samples = tables.counted(gone, "sample")
-        raise ValueError(f"{samples} without a target, or with an infinite one: --drop leaves them out")
+        samples, row = tables.counted(gone, "sample"), int(np.argmin(tables.has_target(y))) + 1
+        raise ValueError(
+            f"{samples} without a target, or with an infinite one, the first in row {row}: --drop leaves them out"
+        )
     if not is_classifier and y.dtype.kind not in "fiub":
         raise ValueError(
             f"{data.target_words} must be numbers here, its first value is {y[0]!r}; classes need logistic or svm"

@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from ascd.cli import UNCONVERGED, options
-from ascd.cli.console import advancing, answer, common, has_bar, say, show_table
+from ascd.cli.console import Command, advancing, answer, common, has_bar, say, show_table
 from ascd.cli.options import check_target, read_data, report_reading
 from ascd.io.tables import LabeledData
 from ascd.io.writing import whole_folder
@@ -23,7 +23,7 @@ SHARE, EPS = (click.FloatRange(0, 1, min_open=True, max_open=is_open) for is_ope
 TOL = click.FloatRange(0)
 
 
-@click.command()
+@click.command(cls=Command)
 @options.data_options(*options.FILE, options.MEMORY, options.TARGET, *options.COLUMNS)
 @click.option("--model", type=click.Choice(["lasso", "elastic-net", "logistic"]), default="lasso", show_default=True)
 @click.option("--l1-ratio", type=SHARE, default=0.5, show_default=True, help="Of the elastic net.")

@@ -28,6 +28,7 @@ TRUTHS = {"false": 0.0, "true": 1.0}
 SHOWN = 5
 #: What to do with a column.
 LEAVE_OUT = "--without {!r} leaves it out"
+DATES = ": dates have to be numbers, such as days since the first one, in the file"
 
 
 class ColumnError(ValueError):
@@ -298,7 +299,7 @@ def _check_words(
         raise ValueError(
             f"{column.replace('column', 'text column')} has {len(values)} different values, more than "
             f"{choices.levels}: --levels {len(values)} makes a column of each, {LEAVE_OUT.format(name)}; one is "
-            f"{values[0]!r}"
+            f"{values[0]!r}{DATES if re.match('[0-9]+[-/.][0-9]+[-/.][0-9]', values[0]) else ''}"
         )
 
 
