@@ -91,8 +91,8 @@ def solve(**options):
         (small_column, "squared norm .* underflows float64, the first is column 1"),
         (lambda: ascd.solve(ascd.Problem(np.zeros((1, 2)), [0.0], penalty=STRONG)), "not finite, nor is it at -1e.75"),
         (
-            lambda: ascd.path(ascd.Problem([[2e133]], [-1.0], "squared_hinge", ascd.L1L2(l1=1.0, l2=3e266))),
-            r"alphas must be given: with 4e\+133 the penalty overflows",
+            lambda: ascd.path(ascd.Problem([[2.0]], [-1.0], "squared_hinge", ascd.L1L2(l1=1.0, l2=3e266)), [4e133]),
+            r"alphas must be smaller: with 4e\+133 the penalty overflows",
         ),
         (lambda: ascd.Problem(EYE, 3.0), "b must have the shape"),
         (lambda: ascd.Problem(EYE, None), "b must have the shape"),

@@ -278,11 +278,3 @@ def test_a_kink_that_a_tilt_outweighs_by_less_than_a_digit_proves_nothing(sign):
         problem = Problem([[2.0]], [-0.18], penalty=penalty)
         assert solve(problem, intercept=True).gap == INF
         assert solve(problem).converged  # without an intercept the loss holds x
-
-
-def test_the_largest_alpha_of_a_tilted_kink_surely_holds_it():
-    problem = Problem([[2.0]], [-0.18], penalty=L1(0.02286508742847602, WEIGHT, TILT))
-    path = ascd.path(problem, n_alphas=1, intercept=True, tol=0.0)
-    assert path.status is ascd.Status.CONVERGED
-    assert Fraction(float(path.alphas[0]) * 0.02286508742847602) * Fraction(WEIGHT) > Fraction(TILT)
-    assert path.alphas[0] == pytest.approx(0.015602432330445327, rel=1e-13)

@@ -25,7 +25,6 @@ import numpy as np
 
 from ascd._core.checks import Array, as_count, as_finite_vector, as_flag, as_number
 from ascd._core.contracts import check_methods
-from ascd._core.jit import helper, kernel
 from ascd._core.threads import as_n_jobs, quiet
 from ascd._core.timing import Stopwatch
 from ascd.matrix.base import DataGone
@@ -34,7 +33,6 @@ from ascd.problem.groups import nonzero_rows
 from ascd.problem.penalties import as_penalty, check_bounded
 from ascd.problem.problem import Problem
 from ascd.problem.terms import subgradients
-from ascd.problem.tuning import LAST_PLACES
 from ascd.protocols import Penalty
 from ascd.results import Limits, Path, Snapshot, Status, progress_bar
 from ascd.solver import tuning
@@ -103,8 +101,7 @@ def path(
         if factors is None:
             factors = largest_alpha(solver, penalty, reference, limits) * np.geomspace(1.0, eps, n_alphas)
         if problem.is_by_coordinate:
-            needed = "given" if alphas is None else "smaller"
-            _check_largest(penalty, float(factors.max()), problem.n_features, needed)
+            _check_largest(penalty, float(factors.max()), problem.n_features)
             check_bounded(penalty.scaled(float(factors.min())), problem.norm)
         watch = Recorder(solver, callback, lambda *_: None, stopwatch)
         walk = _Walk(solver, penalty, tol * reference, limits, watch)
@@ -209,59 +206,39 @@ def _needed(solver: Solver, penalty: Any) -> float:
     bounds, raw_gradient = solver.bounds, solver.state.raw_gradient
     if not bounds.is_exact(raw_gradient):
         bounds.read_all(raw_gradient)
-    if solver.problem.is_by_coordinate:
-        return float(factor_at_zero(penalty, penalty.scaled(0.0), bounds.estimate.ravel()))
-    return block_factor_at_zero(solver.problem, penalty, bounds.estimate)
+    return factor_at_zero(solver.problem, penalty, bounds.estimate)
 
 
-def block_factor_at_zero(problem: Problem, penalty: Any, gradient: Array) -> float:
-    """Return the smallest factor with which no penalised block leaves zero, by bisection; inf where none has a kink."""
-    start, zero = problem.terms(penalty.scaled(2.0**1000)), np.zeros(gradient.shape)
-    start.measure(zero, gradient, np.zeros(start.count), start.all)
-    blocks = start.all[start.score <= 0.0]  # above every alpha that float64's gradients can need no others have a kink
-    gradient = gradient[problem.groups.columns(blocks)]
+def factor_at_zero(problem: Problem, penalty: Any, gradient: Array) -> float:
+    """Return the smallest factor whose kinks at zero hold all blocks that have one; inf where no kink grows with it.
 
-    def largest(factor: float) -> float:
-        return problem.terms(penalty.scaled(factor)).violation_on(blocks, zero[: len(gradient)], gradient)
+    It is found by bisection, with the violations that the solver will meet.
+    """
+    zero = np.zeros(gradient.shape)
 
+    def scores(factor: float) -> Array:
+        terms = problem.terms(penalty.scaled(factor))
+        terms.measure(zero, gradient, np.zeros(terms.count), terms.all)
+        return terms.score
+
+    without = scores(0.0)
+    if without.max() <= 0.0:
+        return 0.0
+    # above every alpha that gradients in float64 can need; a strength of 1e37 times this is still finite
+    blocks = np.flatnonzero((without > 0.0) & (scores(2.0**900) <= 0.0))
     if blocks.size == 0:
         return math.inf
-    if largest(0.0) == 0.0:
-        return 0.0
-    low, high = 0, int(np.float64(2.0**1000).view(np.int64))
+    gradient = gradient[problem.groups.columns(blocks)]
+
+    def is_held(factor: float) -> bool:
+        terms = problem.terms(penalty.scaled(factor))
+        return terms.violation_on(blocks, zero[: len(gradient)], gradient) == 0.0
+
+    low, high = 0, int(np.float64(2.0**900).view(np.int64))
     while high - low > 1:  # to the last digit: float64s lie in the order of their bits
         middle = (low + high) // 2
-        is_held = largest(float(np.int64(middle).view(np.float64))) == 0.0
-        low, high = (low, middle) if is_held else (middle, high)
+        low, high = (low, middle) if is_held(float(np.int64(middle).view(np.float64))) else (middle, high)
     return float(np.int64(high).view(np.float64))
-
-
-@helper
-def surely(pull: float, tilt: float) -> float:
-    """pull − tilt; where there is a tilt, more by what rounding can do to a kink of that size beside it."""
-    away = pull - tilt
-    return away + 8.0 * LAST_PLACES * (abs(pull) + abs(tilt)) if away > 0.0 and tilt != 0.0 else away
-
-
-@kernel
-def factor_at_zero(penalty: Any, rest: Any, gradient: Array) -> float:
-    """The smallest factor whose kinks at zero hold all coordinates that have one; inf where no kink grows with it.
-
-    ``rest`` is the penalty times 0: what no factor changes (a linear term, a bound).  Kinks that work against a linear
-    term are a little larger than they need be: rounding would decide whether they hold.
-    """
-    factor, kinks = 0.0, 0
-    for j in range(gradient.size):
-        low, high = penalty.subgradient(0.0, j)
-        lowest, highest = rest.subgradient(0.0, j)
-        pull = -gradient[j]
-        if highest < high < math.inf:
-            kinks += 1
-            factor = max(factor, surely(pull, highest) / (high - highest))
-        if lowest > low > -math.inf:
-            kinks += 1
-            factor = max(factor, surely(-pull, -lowest) / (lowest - low))
-    return factor if kinks > 0 else math.inf
 
 
 def as_alphas(alphas: Any) -> Array | None:
@@ -273,7 +250,7 @@ def as_alphas(alphas: Any) -> Array | None:
     return np.sort(factors)[::-1].copy()
 
 
-def _check_largest(penalty: Any, factor: float, n: int, needed: str) -> None:
+def _check_largest(penalty: Any, factor: float, n: int) -> None:
     """Raise a ValueError where the penalty times the largest alpha is beyond float64."""
     try:
         with np.errstate(over="ignore"):
@@ -281,7 +258,7 @@ def _check_largest(penalty: Any, factor: float, n: int, needed: str) -> None:
             check_methods(scaled, Penalty, f"what {type(penalty).__name__}.scaled(factor) returns as penalty")
             as_penalty(scaled, n)
     except ValueError as error:
-        raise ValueError(f"alphas must be {needed}: with {factor:.3g} the penalty overflows ({error})") from error
+        raise ValueError(f"alphas must be smaller: with {factor:.3g} the penalty overflows ({error})") from error
 
 
 # ---- warm starts
