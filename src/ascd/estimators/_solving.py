@@ -159,16 +159,12 @@ def refined(problem: Any, settings: Settings, intercept: bool, found: Any, energ
         except DataGone:
             break
         status = finer.status if finer.status is Status.INTERRUPTED else found.status
-        found = added(found, finer, replace(finer if finer.gap <= found.gap else found, status=status))
+        work = ("n_iter", "reads", "seconds", "compile_seconds")
+        spent: dict[str, Any] = {name: getattr(found, name) + getattr(finer, name) for name in work}
+        found = replace(finer if finer.gap <= found.gap else found, status=status, **spent)
         if not finer.converged:
             break
     return found
-
-
-def added(first: Any, second: Any, best: Any) -> Any:
-    """Return the best of two solutions with the work of both."""
-    names = ("n_iter", "reads", "seconds", "compile_seconds")
-    return replace(best, **{name: getattr(first, name) + getattr(second, name) for name in names})
 
 
 def in_float32(problem: Any, found: Any, settings: Settings) -> Any:

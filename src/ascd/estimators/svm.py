@@ -2,8 +2,7 @@
 
 The coordinates of the dual are the samples.  The raw gradient of its loss is the primal weight vector, and the gap
 between both problems is the certificate of either (``primal_value``).  All but a few samples in memory are
-solved for by ``ascd.solver.svm``, made for boxes; where that does not reach the tolerance, and for all other problems,
-the production solver continues from there.
+solved for by ``ascd.solver.svm``, made for boxes, all others by the production solver.
 As in liblinear and scikit-learn, the intercept is the weight of a constant feature ``intercept_scaling`` and shares the
 penalty.
 """
@@ -24,16 +23,7 @@ from ascd._core.timing import Stopwatch
 from ascd.estimators._base import LinearClassifier, certificate_of
 from ascd.estimators._data import Data, Training, fit_method
 from ascd.estimators._parameters import FROM_ZERO, POSITIVE, Parameter, StrOptions, estimator
-from ascd.estimators._solving import (
-    FINEST,
-    Followed,
-    Settings,
-    added,
-    energy_of,
-    one_by_one,
-    solve_in_turn,
-    solve_problem,
-)
+from ascd.estimators._solving import FINEST, Followed, Settings, energy_of, one_by_one, solve_in_turn, solve_problem
 from ascd.problem.penalties import BoundedL1L2
 from ascd.problem.problem import Problem
 from ascd.problem.tuning import LARGEST_WEIGHT, SMALLEST_SQUARE
@@ -261,7 +251,7 @@ def with_constant(penalty: Any, n_features: int) -> Any:
 
 def solve_dual(problem: Problem, zero_objective: float, settings: Settings) -> Solution:
     """Return the weights, their primal objective and its gap; ``zero_objective`` is that of zero weights."""
-    enough, scale, found, x0 = settings.tol * zero_objective, problem.parts.sample.weight, None, None
+    enough, scale = settings.tol * zero_objective, problem.parts.sample.weight
     is_for_boxes = settings.solver == "auto" and problem.n_features > tuning.FEW_IN_BOX and settings.max_iter > 0
 
     def proved(x: Array, status: Status, **spent: Any) -> Solution:
@@ -278,20 +268,12 @@ def solve_dual(problem: Problem, zero_objective: float, settings: Settings) -> S
         with quiet(*limits, library=settings.n_jobs):
             outcome = BoxDescent(problem, np.zeros(problem.n_features))
             outcome.minimise(goal, settings.max_iter)
-            status = Status.INTERRUPTED if outcome.is_interrupted else Status.ITERATION_LIMIT
+            status = Status.ITERATION_LIMIT if outcome.n_iter >= settings.max_iter else Status.STALLED
+            status = Status.INTERRUPTED if outcome.is_interrupted else status
             reads = outcome.reads + 2 * problem.n_features
             found = proved(outcome.x, status, n_iter=outcome.n_iter, reads=reads)
-        found = replace(found, seconds=stopwatch.seconds, compile_seconds=stopwatch.compile_seconds)
-        is_over = outcome.is_interrupted or outcome.n_iter >= settings.max_iter
-        if is_over or (found.converged and outcome.gap <= goal(outcome.raw_gradient)):
-            return found
-        x0, settings = outcome.x, replace(settings, max_iter=settings.max_iter - outcome.n_iter)
+        return replace(found, seconds=stopwatch.seconds, compile_seconds=stopwatch.compile_seconds)
     how: dict[str, Any] = {"energy": lambda x: energy_of(1.0 / scale, problem.evaluate(x)[2])}
-    dual = solve_problem(problem, settings, intercept=False, x0=x0, **how)
+    dual = solve_problem(problem, settings, intercept=False, **how)
     spent = {name: getattr(dual, name) for name in ("n_iter", "reads", "seconds", "compile_seconds")}
-    further = proved(dual.x, Status.STALLED if dual.converged else dual.status, **spent)
-    if found is None:
-        return further
-    best = found if found.gap < further.gap else further
-    is_interrupted = further.status is Status.INTERRUPTED
-    return added(found, further, replace(best, status=Status.INTERRUPTED) if is_interrupted else best)
+    return proved(dual.x, Status.STALLED if dual.converged else dual.status, **spent)
