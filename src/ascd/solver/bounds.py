@@ -13,7 +13,8 @@ Rounding errors are not counted here: the certificate does.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -23,14 +24,6 @@ from ascd.problem.arithmetic import length_across, share_along
 from ascd.problem.groups import products
 from ascd.problem.tuning import SQUARE_ROUNDING
 from ascd.solver import tuning
-
-
-class Wanted(NamedTuple):
-    """The ends of all subdifferentials, and how many of the worst columns outside may be cached with their products."""
-
-    low: Array
-    high: Array
-    most: int
 
 
 class GradientBounds:
@@ -81,11 +74,10 @@ class GradientBounds:
         starts = self.problem.groups.starts
         fill_balls(self.slot, self.split, self.length, self.mean, starts, self.product, self.estimate, self.radius)
 
-    def read(self, blocks: Array, gradient: Array, wanted: Wanted | None = None) -> None:
+    def read(self, blocks: Array, gradient: Array, ask: Callable[[Array], Array] | None = None) -> None:
         """Read these blocks at the present raw gradient: their balls become points.
 
-        It becomes a reference, and blocks whose reference it replaces are read too.  With ``wanted``, a remote matrix
-        returns the worst columns too, so that they are cached.
+        It becomes a reference, and blocks whose reference it replaces are read too, by ``ask`` where that is given.
         """
         is_all = blocks.size == self.count
         blocks = self.everything if is_all else blocks  # in their order
@@ -98,9 +90,8 @@ class GradientBounds:
         if self.reads == 0 and is_all and gradient.shape[1] == 1:
             found = self.problem.products_at(gradient.ravel())
             found = None if found is None else found[self.problem.groups.order, None]
-        if found is None and wanted is not None:
-            low, high = wanted.low[blocks], wanted.high[blocks]
-            found = self.matrix.dots_and_worst(blocks, gradient.ravel(), low, high, wanted.most)[:, None]
+        if found is None and ask is not None:
+            found = ask(blocks)
         elif found is None:
             found = products(self.matrix, self.problem.groups.order[self.rows(blocks)], gradient)
         self._set_exact(blocks, found, here, gradient)

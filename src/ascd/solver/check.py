@@ -25,7 +25,7 @@ from ascd.problem.certificate import Certificate, Products, certify
 from ascd.problem.terms import subgradients
 from ascd.results import Status
 from ascd.solver import tuning
-from ascd.solver.bounds import GradientBounds, Wanted
+from ascd.solver.bounds import GradientBounds
 from ascd.solver.state import State
 
 
@@ -66,17 +66,18 @@ class OptimalityCheck:
             if undecided.size and state.n <= state.matrix.at_once:  # one round trip for all of them
                 bounds.read_all(state.raw_gradient)
             elif undecided.size:
-                bounds.read(undecided, state.raw_gradient, self._wanted())
+                is_fetched = state.matrix.brings_columns and state.terms.is_by_coordinate
+                bounds.read(undecided, state.raw_gradient, self._products_and_worst if is_fetched else None)
         self._measure()
 
-    def _wanted(self) -> Wanted | None:
-        """Return which columns a remote matrix should return with their products, where it can."""
+    def _products_and_worst(self, columns: Array) -> Array:
+        """Return the products of these columns of a remote matrix; the worst of them come too and are cached."""
         state = self.state
-        if not (state.matrix.brings_columns and state.terms.is_by_coordinate):
-            return None
         low, high = np.empty((2, state.n))
         subgradients(state.penalty, state.x.ravel(), low, high)
-        return Wanted(low, high, max(tuning.LARGEST_SET, 2 * state.support.size))
+        most = max(tuning.LARGEST_SET, 2 * state.support.size)
+        gradient = state.raw_gradient.ravel()
+        return state.matrix.dots_and_worst(columns, gradient, low[columns], high[columns], most)[:, None]
 
     def _screen_again(self) -> None:
         self.candidates = self.state.terms.screen(self.state.x, self.bounds.estimate, self.bounds.radius)
