@@ -81,7 +81,7 @@ def test_groups_that_are_wrong_are_named(groups, error, words):
         (lambda: ascd.Problem(A, Y[:, 0], "softmax"), ValueError, "classes 0, 1, 2, ... as integers"),
         (lambda: ascd.solve(A), TypeError, "must be an ascd.Problem"),
         (lambda: ascd.solve(PROBLEMS["rows"](), x0=np.ones(40)), ValueError, "x0 must have the shape"),
-        (lambda: ascd.solve(PROBLEMS["positive"](), x0=-np.ones(40)), ValueError, "x0 must have a finite cost"),
+        (lambda: ascd.solve(PROBLEMS["positive"](), x0=-np.ones(40)), ValueError, "x0 must have a finite objective"),
         (lambda: ascd.solve(PROBLEMS["rows"](), intercept0=1.0), ValueError, "intercept0 must be 0"),
         (lambda: ascd.path(PROBLEMS["rows"](), alphas=[-1.0]), ValueError, "alphas must be finite"),
         (lambda: ascd.path(PROBLEMS["softmax l2"]()), ValueError, "no kink at zero"),

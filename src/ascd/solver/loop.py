@@ -115,17 +115,16 @@ class Solver:
         Where ``reads_all`` is true, all columns are read once more to prove the gap, unless a pass is expensive; else
         the balls prove it.
         """
-        stopwatch, start = Stopwatch(), math.inf
+        stopwatch, start, before = Stopwatch(), math.inf, self.n_iter
         if self._is_proved_at_once(penalty, tolerance, limits, watch):
             return Status.CONVERGED
-        limits = limits._replace(max_iter=limits.max_iter - self.rounds_at_once)
         chooser, progress = self._begin(penalty), Improvement()
         if self.rows is not None:
-            before, ended = self.n_iter, self.rows.minimise(tolerance, limits, lambda: self._is_ended(watch))
+            ended = self.rows.minimise(tolerance, limits, lambda: self._is_ended(watch))
             if ended is not None:
                 return ended
-            limits = limits._replace(max_iter=limits.max_iter - (self.n_iter - before))
             self._follow_rows()
+        limits = limits._replace(max_iter=limits.max_iter - (self.n_iter - before))
         reads_all = reads_all and not self.state.matrix.is_dear
         for rounds in range(limits.max_iter + 1):
             self.check.evaluate()
@@ -161,7 +160,7 @@ class Solver:
         self, penalty: Any, tolerance: float, limits: Limits, watch: Callable[[Solver], Any]
     ) -> bool:
         """Minimise a small problem in one call, unless every round is watched; return whether that is proved."""
-        self.proved, self.rounds_at_once = None, 0
+        self.proved = None
         self.state.use(penalty)
         if not self.is_small or self.is_watched or limits.max_iter == 0 or limits.max_time <= 0.0:
             return False
@@ -170,7 +169,6 @@ class Solver:
         watch(self)
         self.proved = None
         found, gradient = minimise_small(self.state, tolerance, limits.max_iter)
-        self.rounds_at_once = found.rounds
         self.n_iter += found.rounds
         self.working = int(np.count_nonzero(self.state.x.any(axis=1)))
         # a penalty whose own violation is no number proves nothing
@@ -259,10 +257,7 @@ class Improvement:
 
     def note(self, now: Report) -> None:
         """Note whether the objective has decreased by more than rounding, or the gap or the violation clearly."""
-        lowest = math.inf
-        if self.objective < math.inf:
-            lowest = self.objective - tuning.OBJECTIVE_ROUNDING * abs(self.objective)
-        share = 0.9
+        lowest, share = self.objective - tuning.OBJECTIVE_ROUNDING * abs(now.objective), 0.9
         is_better = now.objective < lowest or now.gap < share * self.gap or now.violation < share * self.violation
         self.idle = 0 if is_better else self.idle + 1
         self.objective = min(self.objective, now.objective)

@@ -32,7 +32,7 @@ from ascd.results import (
 from ascd.solver import tuning
 from ascd.solver.loop import Solver
 from ascd.solver.state import State
-from ascd.solver.svm import is_for_descent, solver_after_descent
+from ascd.solver.svm import begin_in_box, is_for_descent
 
 
 def solve(
@@ -128,33 +128,24 @@ def check_conjugate(problem: Problem, found: Solution) -> None:
 def _run(
     solver: Solver, stopwatch: Stopwatch, in_box: bool, tol: float, limits: Limits, callback: Any, show: Any
 ) -> Solution:
-    problem, is_interrupted = solver.problem, False
+    problem, status = solver.problem, Status.INTERRUPTED
     reference = as_reference(problem, solver.state)
-    if in_box:
-        solver, outcome = solver_after_descent(problem, solver, tol * reference, limits)
-        is_interrupted = outcome.is_interrupted
-        limits = limits._replace(max_iter=limits.max_iter - outcome.n_iter)
-    watch = Recorder(solver, callback, show, stopwatch, tol * reference)
-    limits = limits._replace(max_iter=0 if is_interrupted else limits.max_iter)
-    status = Status.INTERRUPTED
+    enough = tol * reference
+    watch = Recorder(solver, callback, show, stopwatch, enough)
     try:
         with suppress(KeyboardInterrupt):
-            status = solver.minimise(problem.penalty, tol * reference, limits, watch)
-        if is_interrupted and status is Status.ITERATION_LIMIT:
-            status = Status.INTERRUPTED
+            if in_box:
+                begin_in_box(solver, enough, limits.max_iter // 2)
+                limits = limits._replace(max_iter=limits.max_iter - solver.n_iter)
+            status = solver.minimise(problem.penalty, enough, limits, watch)
         if not status.is_answer:
-            solver.settle(tol * reference)
-            if status is Status.ITERATION_LIMIT and solver.report.gap <= tol * reference:
+            solver.settle(enough)
+            if status is Status.ITERATION_LIMIT and solver.report.gap <= enough:
                 status = Status.CONVERGED
     except DataGone as error:
-        status = give_up(solver, tol * reference, error)
-    return solution_of(solver, status, reference, stopwatch, watch)
-
-
-def solution_of(solver: Any, status: Status, reference: float, stopwatch: Stopwatch, watch: Recorder) -> Solution:
-    """Return what a run has come to."""
+        status = give_up(solver, enough, error)
     watch.record()
-    problem, report, constant = solver.problem, solver.report, solver.constant
+    report, constant = solver.report, solver.constant
     return Solution(
         x=problem.as_given(solver.x), objective=float(report.objective), status=status, n_iter=solver.n_iter,
         gap=float(report.gap), steepness=float(report.violation), reads=int(solver.reads), seconds=stopwatch.seconds,
@@ -258,15 +249,11 @@ def as_start(problem: Problem, x0: Any, intercept: bool) -> Array:
     if x0 is None:
         start: Array = problem.nearest.copy()
         return start
-    if not problem.is_by_coordinate:
-        point = problem.as_point(x0, "x0")
-        if not math.isfinite(problem.cost(point)):
-            raise ValueError("x0 must have a finite cost")
-        return point
-    x = as_finite_vector(x0, "x0", problem.n_features).copy()
-    if not math.isfinite(problem.cost(x[:, None]) if intercept else problem.objective(x)):
+    x = problem.as_point(x0, "x0")
+    value = problem.objective(x[:, 0]) if problem.is_by_coordinate and not intercept else problem.cost(x)
+    if not math.isfinite(value):
         raise ValueError("x0 must have a finite objective (lie inside the box, if there is one)")
-    return x[:, None]
+    return x
 
 
 def as_constant(problem: Problem, intercept0: Any, intercept: bool) -> Array:

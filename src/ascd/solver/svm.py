@@ -51,7 +51,6 @@ from ascd.problem.problem import Problem
 from ascd.problem.tuning import DOMAIN_ROUNDING
 from ascd.results import Limits
 from ascd.solver import tuning
-from ascd.solver.loop import Solver
 from ascd.solver.models import GramModel
 from ascd.solver.sweeps import close_gaps, move_gradient, shuffle, shuffle_runs
 from ascd.solver.tuning import RUN, SHRINKS
@@ -194,14 +193,16 @@ def is_for_descent(problem: Problem, tol: float, limits: Limits) -> bool:
     return is_centred and is_box_problem(problem)
 
 
-def solver_after_descent(problem: Problem, solver: Solver, enough: float, limits: Limits) -> tuple[Solver, BoxDescent]:
-    """Return a solver at the point that ``BoxDescent`` finds in half of the rounds at most, with its work counted."""
-    found = BoxDescent(problem, solver.x[:, 0].copy())
-    found.minimise(lambda _: tuning.UNDER_GOAL * enough, limits.max_iter // 2)
-    after = Solver(problem, found.x[:, None].copy(), False, np.zeros(1))
-    after.n_iter = found.n_iter
-    after.state.reads += solver.reads + found.reads
-    return after, found
+def begin_in_box(solver: Any, enough: float, most: int) -> None:
+    """Move the solver to where ``BoxDescent`` comes in ``most`` rounds; an interrupt is raised once it is there."""
+    state = solver.state
+    found = BoxDescent(solver.problem, state.x[:, 0].copy())
+    found.minimise(lambda _: tuning.UNDER_GOAL * enough, most)
+    state.move_to(found.x[:, None], state.constant)
+    state.reads += found.reads
+    solver.n_iter = found.n_iter
+    if found.is_interrupted:
+        raise KeyboardInterrupt
 
 
 # ---- the method
