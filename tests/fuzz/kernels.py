@@ -14,13 +14,15 @@ from typing import Any
 import numba
 import numpy as np
 
+#: What Python calls, and what only these functions call: that needs no wrappers, which take a third of its compiling.
 compiled: Any = numba.njit(cache=True, error_model="numpy")
+inner: Any = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 #: Newton steps are taken on at most so many coefficients.
 MOST_FREE = 150
 SOFTMAX = 6
 
 
-@compiled
+@inner
 def loss_of(code, t, y, z):
     if code == 0:
         return 0.5 * (z - y) * (z - y)
@@ -36,7 +38,7 @@ def loss_of(code, t, y, z):
     return math.exp(z) - y * z if z < 700.0 else math.inf
 
 
-@compiled
+@inner
 def derivatives_of(code, t, y, z):
     """First and second derivative."""
     if code == 0:
@@ -53,7 +55,7 @@ def derivatives_of(code, t, y, z):
     return mean - y, mean
 
 
-@compiled
+@inner
 def row_loss(code, t, y, z):
     total = 0.0
     if code != SOFTMAX:
@@ -69,7 +71,7 @@ def row_loss(code, t, y, z):
     return math.log1p(total) if top == 0.0 else top + math.log(total + math.exp(-top))
 
 
-@compiled
+@inner
 def row_derivatives(code, t, y, z, first, second):
     """Derivatives of a row; the softmax's second ones are its probabilities."""
     if code != SOFTMAX:
@@ -90,7 +92,7 @@ def row_derivatives(code, t, y, z, first, second):
     first[own] = -others
 
 
-@compiled
+@inner
 def largest_curvature(code, second):
     """A bound on the largest eigenvalue of a row's Hessian."""
     most = 0.0
@@ -102,7 +104,9 @@ def largest_curvature(code, second):
 @compiled
 def predict(A, x, z):
     """z = Ax."""
-    z[:] = 0.0
+    for k in range(z.shape[0]):
+        for o in range(z.shape[1]):
+            z[k, o] = 0.0
     for j in range(x.shape[0]):
         for o in range(x.shape[1]):
             if x[j, o] != 0.0:
@@ -110,31 +114,34 @@ def predict(A, x, z):
                     z[k, o] += x[j, o] * A[j, k]
 
 
-@compiled
-def copy(source, target):
+@inner
+def copy(source, target, first, last):
     """Assigning one array to another would compile a message about their shapes, which takes seconds."""
-    for i in range(source.shape[0]):
+    for i in range(first, last):
         for o in range(source.shape[1]):
             target[i, o] = source[i, o]
 
 
-@compiled
-def norm_of(x):
-    """‖x‖, of numbers whose squares may leave the range of float64."""
+@inner
+def norm_of(x, first, last):
+    """‖x‖ on these rows, of numbers whose squares may leave the range of float64."""
     largest, square = 0.0, 0.0
-    for value in x.flat:
-        largest = max(largest, abs(value))
+    for i in range(first, last):
+        for o in range(x.shape[1]):
+            largest = max(largest, abs(x[i, o]))
     if largest == 0.0:
         return 0.0
-    for value in x.flat:
-        square += (value / largest) ** 2
+    for i in range(first, last):
+        for o in range(x.shape[1]):
+            share = x[i, o] / largest
+            square += share * share
     return largest * math.sqrt(square)
 
 
-@compiled
+@inner
 def costs_of(l1, l2, linear, group, x, first, last):
     """The penalty of one block."""
-    total = group * norm_of(x[first:last]) if group > 0.0 else 0.0
+    total = group * norm_of(x, first, last) if group > 0.0 else 0.0
     for j in range(first, last):
         for o in range(x.shape[1]):
             total += l1[j] * abs(x[j, o]) + 0.5 * l2[j] * x[j, o] * x[j, o] + linear[j] * x[j, o]
@@ -150,7 +157,7 @@ def losses_at(b, s, code, t, z):
     return total
 
 
-@compiled
+@inner
 def objective_at(b, s, code, t, l1, l2, linear, starts, group, x, z):
     """F without constants, for the predictions z."""
     total = losses_at(b, s, code, t, z)
@@ -174,24 +181,28 @@ def gradient_at(A, b, s, code, t, l2, linear, x, z, out):
                     out[j, o] += s[k] * first[o] * A[j, k]
 
 
-@compiled
-def proximal_point(v, step, group, l1, l2, lower, upper):
+@inner
+def proximal_point(v, first, last, step, group, l1, l2, lower, upper):
     """v becomes the proximal point of a block; its bounds are 0 or infinite where ``group`` is positive."""
-    for i in range(v.shape[0]):
+    for i in range(first, last):
         for o in range(v.shape[1]):
             size = max(abs(v[i, o]) - step * l1[i], 0.0) / (1.0 + step * l2[i])
             v[i, o] = max(lower[i], min(upper[i], math.copysign(size, v[i, o])))
-    length = norm_of(v) * (1.0 + step * l2[0])
+    length = norm_of(v, first, last) * (1.0 + step * l2[first])
     if group > 0.0 and length > 0.0:
-        v *= max(1.0 - step * group / length, 0.0)
+        share = max(1.0 - step * group / length, 0.0)
+        for i in range(first, last):
+            for o in range(v.shape[1]):
+                v[i, o] *= share
 
 
-@compiled
+@inner
 def block_gradient(A, b, s, code, t, linear, z, first, last, derivatives, out):
     """Fill the gradient of the losses and linear terms with respect to a block; a bound on its curvature."""
-    curvature, out[first:last] = 0.0, 0.0
+    curvature = 0.0
     for j in range(first, last):
-        out[j] += linear[j]
+        for o in range(z.shape[1]):
+            out[j, o] = linear[j]
     for k in range(s.size):
         if s[k] > 0.0:
             row_derivatives(code, t, b[k], z[k], derivatives[0], derivatives[1])
@@ -204,24 +215,24 @@ def block_gradient(A, b, s, code, t, linear, z, first, last, derivatives, out):
     return curvature
 
 
-@compiled
+@inner
 def block_step(A, b, s, code, t, l1, l2, linear, lower, upper, group, x, z, first, last, gradient, trial, predicted):
     """A proximal step of one block, shorter until the objective does not rise; how far it moved, relatively.
 
     For a single coefficient it is Newton's step.
     """
-    part, most = slice(first, last), 0.0
+    most = 0.0
     derivatives = np.empty((2, z.shape[1]))
     curvature = block_gradient(A, b, s, code, t, linear, z, first, last, derivatives, gradient)
     if not curvature > 0.0:  # some way along the gradient
-        curvature = norm_of(gradient[part]) / (1.0 + norm_of(x[part])) or 1.0
+        curvature = norm_of(gradient, first, last) / (1.0 + norm_of(x, first, last)) or 1.0
     before = costs_of(l1, l2, linear, group, x, first, last)
     for _ in range(40):
         for j in range(first, last):
             for o in range(z.shape[1]):
                 trial[j, o] = x[j, o] - gradient[j, o] / curvature
-        proximal_point(trial[part], 1.0 / curvature, group, l1[part], l2[part], lower[part], upper[part])
-        copy(z, predicted)
+        proximal_point(trial, first, last, 1.0 / curvature, group, l1, l2, lower, upper)
+        copy(z, predicted, 0, s.size)
         for j in range(first, last):
             for o in range(z.shape[1]):
                 change = trial[j, o] - x[j, o]
@@ -242,8 +253,8 @@ def block_step(A, b, s, code, t, l1, l2, linear, lower, upper, group, x, z, firs
                     size = max(abs(x[j, o]), abs(trial[j, o]))
                     if size > 0.0:
                         most = max(most, abs(trial[j, o] - x[j, o]) / size)
-            copy(trial[part], x[part])
-            copy(predicted, z)
+            copy(trial, x, first, last)
+            copy(predicted, z, 0, s.size)
             return most
         curvature *= 2.0
     return most
@@ -270,7 +281,7 @@ def descend(A, b, s, code, t, l1, l2, linear, lower, upper, starts, group, x, z,
     predict(A, x, z)
 
 
-@compiled
+@inner
 def cholesky_step(H, g, step):
     """step = −(H + μI)⁻¹g with the smallest of some μ for which H + μI is positive definite; False if none is."""
     n = g.size
@@ -310,12 +321,12 @@ def cholesky_step(H, g, step):
     return False
 
 
-@compiled
+@inner
 def free_coefficients(l1, lower, upper, starts, group, x, free):
     """Write column, output and block of the coefficients around which F is smooth; their count."""
     count = 0
     for i in range(group.size):
-        is_kink = group[i] > 0.0 and norm_of(x[starts[i] : starts[i + 1]]) == 0.0
+        is_kink = group[i] > 0.0 and norm_of(x, starts[i], starts[i + 1]) == 0.0
         for j in range(starts[i], starts[i + 1]):
             for o in range(x.shape[1]):
                 if lower[j] < x[j, o] < upper[j] and not (is_kink or (l1[j] > 0.0 and x[j, o] == 0.0)):
@@ -324,7 +335,7 @@ def free_coefficients(l1, lower, upper, starts, group, x, free):
     return count
 
 
-@compiled
+@inner
 def newton_model(A, b, s, code, t, l1, l2, linear, starts, group, x, z, free, H, g):
     """Gradient and Hessian (its lower half) on the free coefficients."""
     first, second = np.empty(x.shape[1]), np.empty(x.shape[1])
@@ -332,7 +343,7 @@ def newton_model(A, b, s, code, t, l1, l2, linear, starts, group, x, z, free, H,
         j, o, i = free[p, 0], free[p, 1], free[p, 2]
         own, length = x[j, o], 0.0
         if group[i] > 0.0:
-            length = norm_of(x[starts[i] : starts[i + 1]])
+            length = norm_of(x, starts[i], starts[i + 1])
         kink = group[i] / length if length > 0.0 else 0.0
         g[p] = (kink + l2[j]) * own + linear[j] + (math.copysign(l1[j], own) if l1[j] > 0.0 else 0.0)
         H[p, p] += kink + l2[j]
@@ -379,16 +390,16 @@ def newton(A, b, s, code, t, l1, l2, linear, lower, upper, starts, group, x, z, 
         if chosen == 0.0:
             return
         move(x, free, step, chosen, l1, lower, upper, trial)
-        copy(trial, x)
+        copy(trial, x, 0, x.shape[0])
         predict(A, x, z)
         if not best < before - 1e-14 * abs(before):
             return
 
 
-@compiled
+@inner
 def move(x, free, step, share, l1, lower, upper, out):
     """out = x + share·step, kept inside the box and from crossing a kink."""
-    copy(x, out)
+    copy(x, out, 0, x.shape[0])
     for p in range(step.size):
         j, o = free[p, 0], free[p, 1]
         new = x[j, o] + share * step[p]
