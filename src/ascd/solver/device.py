@@ -143,11 +143,9 @@ class DeviceModel(CoordinateModel):
                 return direction
         return None
 
-    def image_of(self, free: Array, change: Array) -> tuple[Array, Array]:
-        whole = np.zeros(self.x.size)
-        whole[free] = change
-        curved = self.products.times(whole)
-        return curved, curved[free]
+    def times(self, change: Array) -> Array:
+        curved: Array = self.products.times(change)
+        return curved
 
     def move(self, free: Array, values: Array, image: Array) -> None:
         x = self.x.copy()

@@ -31,7 +31,7 @@ from ascd.problem.softmax import solve_singular
 from ascd.solver import tuning
 from ascd.solver.newton import (
     PenaltyPieces,
-    cut_step,
+    cut_steps,
     find_inside_pieces,
     gram_newton,
     newton_direction,
@@ -163,7 +163,7 @@ class CoordinateModel(Model):
     """Q for penalties by coordinate; x has shape (m,) and moves.
 
     A kind of model has ``gradient_now()`` of Q's smooth part, ``direction(free, curvature, right)`` that solves
-    Newton's system, ``image_of(free, change)`` with what ``move(free, values, image)`` needs and G·change.
+    Newton's system, ``times(change)`` with G·change and ``move(free, values, image)``.
     """
 
     def __init__(self, penalty: Any, columns: Array, x: Array) -> None:
@@ -172,7 +172,7 @@ class CoordinateModel(Model):
         self.free, self.work = np.empty(columns.size, dtype=np.int64), np.empty((4, columns.size))
 
     def newton_step(self: Any) -> bool:
-        """Go to the minimum over the free coordinates, or as far as all stay on their pieces; return if it was cut."""
+        """Go to the minimum over the free coordinates, or to the lowest point on their pieces; return if it was cut."""
         gradient = self.gradient_now()
         count = int(find_inside_pieces(self.penalty, self.columns, gradient, self.x, self.free, self.work))
         free = self.free[:count]
@@ -180,13 +180,18 @@ class CoordinateModel(Model):
         direction = self.direction(free, curvature, -derivative) if count else None
         if direction is None:
             return False
-        here = self.x[free]
-        change, is_cut = cut_step(here, direction, low, high)
-        image, curved = self.image_of(free, change)
-        if not float(change @ (derivative + 0.5 * (curved + curvature * change))) < 0.0:
-            return False
-        self.move(free, np.clip(here + change, low, high), image)  # rounding must not leave the piece
-        return is_cut
+        here, lowest, best = self.x[free], 0.0, None
+        ends = cut_steps(here, direction, low, high)
+        for there in ends:
+            moved, change = there - here, np.zeros(self.x.size)
+            change[free] = moved
+            image = self.times(change)
+            value = float(moved @ (derivative + 0.5 * (image[free] + curvature * moved)))
+            if value < lowest:
+                lowest, best = value, (there, image)
+        if best is not None:
+            self.move(free, *best)
+        return best is not None and len(ends) > 1
 
 
 class GramModel(CoordinateModel):
@@ -211,9 +216,8 @@ class GramModel(CoordinateModel):
     def direction(self, free: Array, curvature: Array, right: Array) -> Array | None:
         return newton_direction(self.gram, free, curvature, right)
 
-    def image_of(self, free: Array, change: Array) -> tuple[Array, Array]:
-        image = self.gram[: self.x.size, free] @ change
-        return image, image[free]
+    def times(self, change: Array) -> Array:
+        return self.gram[: self.x.size, : self.x.size] @ change
 
     def move(self, free: Array, values: Array, image: Array) -> None:
         self.x[free] = values

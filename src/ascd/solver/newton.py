@@ -3,8 +3,8 @@
 Around a point where it is smooth the penalty is replaced by its second-order expansion.
 
 **Single coordinates.**  Ψ_j is quadratic on a piece, an interval between kinks.  The model is smooth in the coordinates
-inside a piece, and Cholesky's method goes straight to their minimum.  A step that would leave a piece is cut where the
-first coordinate meets its end.
+inside a piece, and Cholesky's method goes straight to their minimum.  A step that would leave a piece is cut
+(``cut_steps``).
 
 **Blocks.**  Away from its kinks Ψ_b has the Hessian κ_b(I − x̂_b x̂_bᵀ) + m_b·I.  Where outputs share the curvatures H
 Newton's system for all of them is
@@ -65,12 +65,15 @@ def gather_free(gram: Array, free: Array, curvature: Array, shift: float, out: A
         out[b, b] = diagonal * (1.0 + shift) if diagonal > 0.0 else 1.0
 
 
-def cut_step(here: Array, direction: Array, low: Array, high: Array) -> tuple[Array, bool]:
-    """Return the direction, or its part up to where the first coordinate meets the end of its piece; and if it is."""
+def cut_steps(here: Array, direction: Array, low: Array, high: Array) -> list[Array]:
+    """Return where a step ends; two points where it leaves a piece: all cut where the first does, and each for itself.
+
+    The first lowers Q, the second brings many coordinates to their kinks at once.
+    """
     with np.errstate(all="ignore"):
         room = np.where(direction > 0.0, high - here, here - low) / np.abs(direction)
     t = float(np.min(room, initial=1.0, where=direction != 0.0))
-    return np.clip(here + t * direction, low, high) - here, t < 1.0
+    return [np.clip(here + share * direction, low, high) for share in ((1.0,) if t == 1.0 else (t, 1.0))]
 
 
 def newton_direction(gram: Array, free: Array, curvature: Array, right: Array) -> Array | None:
