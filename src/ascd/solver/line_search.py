@@ -2,13 +2,15 @@
 
 The model of a quadratic loss is F itself, and its whole step is taken.  For other losses F may decrease less than the
 model predicted, because some samples have left the range in which their curvature H holds.  Then the step is shortened
-(Armijo's rule), and the next models are damped (Levenberg, Marquardt): every sample's curvature grows by a multiple of
+(Armijo's rule), and the next models are damped (Levenberg, Marquardt): every sample's curvature is at least a multiple
+of
 
     w = v² / (f(z) − min f),        v = f'(z),
 
 twice that of the parabola through z with this slope whose minimum is the loss's own.  The multiple grows after every
-step that was cut and falls after every whole one.  For a parabola w is 2f''; a Huber loss far from its target has
-no curvature, but w is about its threshold / distance.
+step that was cut and falls after every whole one; at first it is ½.  For a parabola w is 2f''; a Huber loss far from
+its target has no curvature, but w is little more than threshold / distance, the weight of iteratively reweighted least
+squares.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ class Backtracking:
         found = seen.curvature
         if not self.is_damped:
             return found
-        own = found.own + self.damping * self.state.loss.chord_curvature(seen.predictor, seen.raw_gradient)
+        own = np.maximum(found.own, self.damping * self.state.loss.chord_curvature(seen.predictor, seen.raw_gradient))
         return Curvature(own, found.shared, own[:, 0] if own.shape[1] == 1 else own.max(axis=1))
 
     def take(self, step: ModelStep) -> float:
@@ -133,7 +135,7 @@ class Backtracking:
         if t < 1.0:
             self.damping = min(max(tuning.MORE_DAMPING * self.damping, tuning.LEAST_AFTER_FAILURE), 1.0)
         else:
-            self.damping = max(0.25 * self.damping, 1e-10)
+            self.damping = max(0.5 * self.damping, 1e-10)
 
 
 def between(start: Array, end: Array, t: float) -> Array:

@@ -99,7 +99,7 @@ class Subproblem:
         """Return the violation that a model may keep."""
         if not working.target:
             return 0.0
-        target = max(0.01 * violation, 0.1 * working.target)
+        target = max(0.01 * violation, 0.15 * working.target)
         # one matrix of all coefficients costs more than sweeps over it
         return 0.1 * target if self.state.loss.is_coupled else target
 

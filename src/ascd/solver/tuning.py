@@ -101,7 +101,7 @@ BOX_PRODUCT, BOX_CUBE, BOX_CALLS, INTERIOR_WAIT = 0.5, 0.1, 1e5, 0.1
 #: A step must keep this share of the decrease that the model predicts.
 ENOUGH_FALL = 1e-4
 #: Damping: at first; the factor after a step that failed and its least value then.
-DAMPING, MORE_DAMPING, LEAST_AFTER_FAILURE = 1e-6, 10.0, 0.1
+DAMPING, MORE_DAMPING, LEAST_AFTER_FAILURE = 0.5, 10.0, 0.1
 
 # ---- sweeps
 
