@@ -46,12 +46,12 @@ def joined(blocks: Iterable[tuple[slice, Any, Any]], shape: tuple[int, int], is_
         return LocalDense(Dense(values), shape)
     from scipy.sparse import coo_array, csc_array
 
-    names, found = np.arange(shape[1], dtype=np.int32), [coo_array((0, 0))]
+    names = np.arange(shape[1], dtype=np.int32)
+    found = [(np.empty(0), names[:0], names[:0])]
     for rows, there, block in blocks:
         entries = coo_array(block)
-        place = entries.row + rows.start, names[there][entries.col]
-        found.append(coo_array((entries.data, place), shape=shape))
-    data, row, column = (np.concatenate([getattr(one, name) for one in found]) for name in ("data", "row", "col"))
+        found.append((entries.data, entries.row + rows.start, names[there][entries.col]))
+    data, row, column = map(np.concatenate, zip(*found, strict=True))
     return LocalSparse.of(csc_array((data, (row, column)), shape=shape))
 
 

@@ -225,7 +225,6 @@ def chunked(executor: InTurn, rows: Array, columns: Array) -> Matrix:
 class Chunks(Remote):
     """What tall and wide chunks have in common; ``rounds`` and ``calls`` count requests."""
 
-    with_products = False
     _facts: tuple[int, bool, Array] | None = None
     # replaced as a whole: folds of a cross-validation share it between threads
     _moments: tuple[tuple[Any, Moments], ...] = ()
@@ -251,14 +250,14 @@ class Chunks(Remote):
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         def given(rows: slice) -> tuple[Any, ...]:
-            return weight if np.ndim(weight) == 0 else weight[rows], vectors[:, rows], self.with_products
+            return weight if np.ndim(weight) == 0 else weight[rows], vectors[:, rows], self.at_once > 0
 
         found = self._ask("first", None, given)
         columns = (together("first", answers) for _, answers in found)
         nbytes, is_sparse, *fields, moments = zip(*columns, strict=True)
         counts, *stats = (np.concatenate(field, axis=-1) for field in fields)
         self._facts = sum(nbytes), any(is_sparse), counts
-        if self.with_products:
+        if self.at_once:
             self.keep_moments(weight, moments[0])
         return ColumnStats(*stats)
 
@@ -334,7 +333,6 @@ class TallChunks(Chunks):
     """
 
     at_once = costs.AT_ONCE
-    with_products = True
 
     row_parts = property(lambda self: self)
     dots, add = Chunks.read_dots, Chunks.read_add
@@ -387,10 +385,7 @@ class WideChunks(Chunks, CachedMatrix):
     """Chunks of many columns: columns of working sets are fetched and cached."""
 
     caches_dots = False
-
-    def __init__(self, executor: InTurn, rows: Array, columns: Array) -> None:
-        super().__init__(executor, rows, columns)
-        self.brings_columns = executor.is_remote and rows.size == 2
+    brings_columns = property(lambda self: self.executor.is_remote and len(self.spans) == 1)  # type: ignore[assignment]
 
     @property
     def cache_bytes(self) -> float:  # type: ignore[override]

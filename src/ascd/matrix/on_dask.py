@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 from uuid import uuid4
 
@@ -203,11 +204,8 @@ class OnCluster(InTurn):
                     self.client.cancel(tasks, reason="the round was given up")
                 raise
         self.received += bytes_of(found)
-        answers: list[Any] = [None] * len(calls)
-        for numbers, some in zip(groups.values(), found, strict=True):
-            for number, one in zip(numbers, some, strict=True):
-                answers[number] = one
-        return answers
+        answers = dict(zip(chain(*groups.values()), chain(*found), strict=True))
+        return [answers[number] for number in range(len(calls))]
 
     def keep(self, values: Sequence[Any]) -> list[Any]:
         """As tasks, not by ``scatter``: what a lost worker had is made again from here."""
