@@ -18,10 +18,9 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats
-from ascd.matrix.cached import CachedMatrix, joined
+from ascd.matrix.cached import CachedMatrix, DenseRows, joined
 from ascd.matrix.dense import Dense, Local, LocalDense
 from ascd.matrix.open import READ_IN_PLACE
-from ascd.matrix.rows import DenseRows
 from ascd.matrix.sparse import LocalSparse
 
 

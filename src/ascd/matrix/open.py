@@ -125,7 +125,7 @@ def as_stored(A: Any) -> Matrix:
     values = unlocked(values.view(np.uint8) if values.dtype == np.bool_ else values)  # booleans are read as bytes
     if not is_sparse and A.flags.f_contiguous:
         return LocalDense(Dense(values), A.shape)
-    from ascd.matrix.rows import DenseRows, SparseRows
+    from ascd.matrix.cached import DenseRows, SparseRows
 
     if not is_sparse:
         return DenseRows(values)

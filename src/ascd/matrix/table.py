@@ -131,13 +131,7 @@ def _parts_of(name: str, block: Any, known: Levels) -> Iterator[Columns]:
         if not hasattr(block, "columns"):
             block = block.to_frame(name if block.name is None else block.name)
         yield from _of_frame(name, block, known)
-    else:
-        part = _opened(name, block)
-        yield Columns(part, name, [name] if part.shape[1] == 1 else [f"{name}[{j}]" for j in range(part.shape[1])])
-
-
-def _opened(name: str, block: Any) -> Any:
-    """A block of numbers as a matrix; errors say which block it is."""
+        return
     is_sparse = hasattr(block, "tocsc")
     values = block if is_sparse else np.asarray(block)
     if values.dtype.kind not in "fiub":
@@ -145,9 +139,10 @@ def _opened(name: str, block: Any) -> Any:
         allowed = "an array, a sparse matrix, a DataFrame or a Series of real numbers"
         raise TypeError(f"blocks: block {name!r} must be {allowed}; got {kind}")
     try:
-        return open_design(values[:, None] if values.ndim == 1 and not is_sparse else values)
+        part = open_design(values[:, None] if values.ndim == 1 and not is_sparse else values)
     except ValueError as error:  # about the shape, or about indices
         raise ValueError(f"blocks: block {name!r} {str(error).removeprefix('A ').replace('A.', '.')}") from None
+    yield Columns(part, name, [name] if part.shape[1] == 1 else [f"{name}[{j}]" for j in range(part.shape[1])])
 
 
 def _of_frame(block: str, frame: Any, known: Levels) -> Iterator[Columns]:
