@@ -348,15 +348,10 @@ def dask_product(X: Any, coefs: Array) -> Any:
 
 
 def _row_product(chunk: Any, coefs: Array, dtype: Any) -> Array:
-    """One term of the sum over the column chunks."""
-    return _chunk_product(chunk, coefs, dtype)[:, None]
-
-
-def _chunk_product(chunk: Any, coefs: Array, dtype: Any) -> Array:
-    """On a worker: a dense product, whatever the chunk is."""
+    """On a worker: a dense product, whatever the chunk is; one term of the sum over the column chunks."""
     values = chunk if hasattr(chunk, "shape") else np.asarray(chunk)
     check_chunk(values, (math.nan, coefs.shape[0]), name="X")
-    return np.asarray(values @ coefs, dtype=dtype)
+    return np.asarray(values @ coefs, dtype=dtype)[:, None]
 
 
 def applied(function: Callable[[Array], Array], z: Any, dtype: Any, columns: int = 0) -> Any:
