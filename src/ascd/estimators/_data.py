@@ -207,7 +207,7 @@ def as_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
     if sample_weight is None:
         return None
     refuse_masks(sample_weight, "sample_weight")
-    given = as_parameter(to_numpy(sample_weight), "sample_weight", n_samples, low=0.0)
+    given = as_parameter(np.asarray(to_numpy(sample_weight)), "sample_weight", n_samples, low=0.0)
     if not np.any(given):
         raise ValueError("sample_weight must contain at least one non-zero number")
     return np.full(n_samples, given)
