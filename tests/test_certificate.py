@@ -16,9 +16,10 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd.matrix.columns import careful_sum
-from ascd.problem.certificate import _Proof, finished, predictor_error, scaled_gap
+from ascd.problem.certificate import _Proof, balance_signs, finished, predictor_error, scaled_gap
 from ascd.problem.dual import fit_to
 from ascd.problem.losses import as_loss, divergence
+from ascd.problem.tuning import DOMAIN_ROUNDING
 from ascd.results import Status
 
 
@@ -92,6 +93,26 @@ def test_a_fitted_dual_point_has_the_products_asked_for(intercept, scales):
     reach, spread = fit.near(gradient, excess)
     assert np.all(moved <= reach)
     assert np.linalg.norm(moved) <= spread
+
+
+@pytest.mark.parametrize("unit", [0.0, 1e-15, 1e-3, 0.3])
+def test_a_dual_point_with_balanced_signs_is_within_reach_and_inside(unit):
+    """In fractions: entries of one sign scaled, and all of them a little smaller, sum to 0."""
+    for seed in range(5):
+        V = np.random.default_rng(seed).standard_normal((12, 2))
+        V -= V.mean(axis=0) - unit
+        dual, reach = np.empty((2, V.size))
+        assert all(balance_signs(V.ravel(), dual, reach, t, 2) for t in range(2))
+        for t in range(2):
+            exact, found, room = ([Fraction(v) for v in vector.ravel()[t::2]] for vector in (V, dual, reach))
+            above, below = sum(v for v in exact if v > 0), -sum(v for v in exact if v < 0)
+            inside = 1 - 8 * Fraction(DOMAIN_ROUNDING)
+            fits = [inside * v * min(1, below / above if v > 0 else above / below) for v in exact]
+            assert sum(fits) == 0
+            assert all(abs(v - there) <= r for v, there, r in zip(fits, found, room, strict=True))
+            wider = 1 + 5 * Fraction(DOMAIN_ROUNDING)  # what the sums over samples add
+            assert all(abs(there) * wider + r < abs(v) for v, there, r in zip(exact, found, room, strict=True))
+    assert not balance_signs(np.ones(4), np.empty(4), np.empty(4), 0, 1)
 
 
 def dependent(kind):

@@ -30,9 +30,9 @@ from ascd.matrix.columns import UNIT, careful_sum
 from ascd.problem.arithmetic import has_digits, length_of, lengths_of_blocks, norm, square_over
 from ascd.problem.dual import dual_length, unweighted
 from ascd.problem.groups import nonzero_rows
-from ascd.problem.samples import movable_curvature, sample_gap
+from ascd.problem.samples import sample_gap
 from ascd.problem.terms import NO_INDICES, positive_part
-from ascd.problem.tuning import MARGINS, RELATIVE, SAFETY, SAMPLES_A_PART, WORTHWHILE
+from ascd.problem.tuning import DOMAIN_ROUNDING, MARGINS, RELATIVE, SAMPLES_A_PART, WORTHWHILE
 
 
 class Point(NamedTuple):
@@ -81,7 +81,7 @@ def gap_of_gradient(problem: Any, x: Array, predictor: Array, raw_gradient: Arra
     """
     Z, V = predictor[:, None], raw_gradient[:, None]
     with np.errstate(all="ignore"):
-        point = Point(x[:, None], np.zeros(1), Z, V, problem.loss.evaluate(Z.copy(), False)[2], False)
+        point = Point(x[:, None], np.zeros(1), Z, V, None, False)
         return _gap_in_one_call(problem, problem.terms(), point, products, np.zeros(x.size))
 
 
@@ -92,8 +92,8 @@ def _gap_in_one_call(problem: Any, terms: Any, point: Point, estimate: Array, ra
         radius = _with_length_rounding(problem, terms, estimate, radius)
     gap = gap_at_gradient(
         loss.sample, loss.loss, terms.parts, terms.norm, point.x.ravel(), point.constant, point.intercept,
-        point.predictor.ravel(), point.raw_gradient.ravel(), point.curvature.own.ravel(), estimate.ravel(), radius,
-        problem.total_weight, loss.bound, problem.offset_length, max(MARGINS[0], terms.margin), listed, room[0],
+        point.predictor.ravel(), point.raw_gradient.ravel(), estimate.ravel(), radius, problem.total_weight,
+        loss.bound, problem.offset_length, max(MARGINS[0], terms.margin), listed, room[0],
         room[1] if point.intercept else room[1, :0],
     )  # fmt: skip
     return float(gap)
@@ -102,10 +102,10 @@ def _gap_in_one_call(problem: Any, terms: Any, point: Point, estimate: Array, ra
 @kernel
 def gap_at_gradient(
     sample: Any, loss: Any, parts: Any, norm: Array, x: Array, constant: Array, intercept: bool, predictor: Array,
-    gradient: Array, curvature: Array, estimate: Array, radius: Array, total: float, bound: float, offset: float,
-    margin: float, listed: Array, dual: Array, reach: Array,
+    gradient: Array, estimate: Array, radius: Array, total: float, bound: float, offset: float, margin: float,
+    listed: Array, dual: Array, reach: Array,
 ) -> float:  # fmt: skip
-    """Return the gap at the raw gradient as dual point, moved along the curvatures where each output must sum to 0.
+    """Return the gap at the raw gradient as dual point, its signs balanced where each output must sum to 0.
 
     This is the first attempt of ``_Proof`` in one call: a small ``solve`` takes 1.7 times as long without.  The gap is
     inf where a product is required or curvatures have no bound.
@@ -118,7 +118,7 @@ def gap_at_gradient(
         dual[k] = gradient[k]
     if intercept:
         for t in range(constant.size):
-            if not centre_dual(sample, loss, gradient, curvature, length, total, dual, reach, t, constant.size):
+            if not balance_signs(gradient, dual, reach, t, constant.size):
                 return math.inf
         spread = distance_in_dual(reach, reach, 0.0, sample.weight)
         away = distance_in_dual(gradient, dual, 1.0, sample.weight)
@@ -154,34 +154,24 @@ def gap_at_gradient(
 
 
 @helper
-def centre_dual(
-    sample: Any, loss: Any, gradient: Array, curvature: Array, length: float, total: float, dual: Array, reach: Array,
-    start: int, step: int,
-) -> bool:  # fmt: skip
-    """Fill in V − H·ΣV/ΣH for an output, and how far each entry is at most from a dual point that sums to 0.
+def balance_signs(gradient: Array, dual: Array, reach: Array, start: int, step: int) -> bool:
+    """Fill in V with the entries of one sign scaled, so that an output sums to 0; they are ``step`` apart.
 
-    Entries of the output are ``step`` apart.  Returns False if ΣH is 0.
+    ``reach`` is how far each may be from the dual point that does so exactly: rounding leaves a part of the scale open.
+    No entry grows and all become a little smaller: none leaves its domain.  Returns False without both signs.
     """
-    d, sum_of_curvatures, excess = dual.size, 0.0, 0.0
-    typical = length / math.sqrt(d)
+    d, above, below = dual.size, 0.0, 0.0
     for k in range(start, d, step):
-        is_quadratic = loss.is_quadratic()
-        reach[k] = curvature[k] if is_quadratic else movable_curvature(sample, loss, gradient, curvature, typical, k)
-    for k in range(start, d, step):  # apart: loops that add up store nothing, so that sums do not depend on places
-        sum_of_curvatures += reach[k]
-        excess += gradient[k]
-    if not 0.0 < sum_of_curvatures < math.inf:
+        above += max(gradient[k], 0.0)
+        below += max(-gradient[k], 0.0)
+    if not (0.0 < above < math.inf and 0.0 < below < math.inf):
         return False
-    left, size = 0.0, 0.0
+    part, inside = (2.0 * d + 8.0) * UNIT, 1.0 - 8.0 * DOMAIN_ROUNDING
     for k in range(start, d, step):
-        dual[k] = gradient[k] - reach[k] / sum_of_curvatures * excess
-    for k in range(start, d, step):
-        left += dual[k]
-        size += abs(dual[k])
-    own = 0.0 if loss.is_quadratic() else 8.0 * UNIT * length
-    misses = abs(left) + (d + 8.0) * UNIT * size + 2.0 * own * math.sqrt(total)
-    for k in range(start, d, step):
-        reach[k] = reach[k] / sum_of_curvatures * (SAFETY * misses)
+        share = min(1.0, below / above if gradient[k] > 0.0 else above / below)
+        least = share * (1.0 - part)
+        dual[k] = inside * least * gradient[k]
+        reach[k] = (min(1.0 - least, 2.0 * part * share) + 8.0 * UNIT) * abs(gradient[k])
     return True
 
 

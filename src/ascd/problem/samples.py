@@ -328,16 +328,9 @@ def chord_curvatures(sample: Any, loss: Any, predictor: Array, gradient: Array, 
 def keep_movable(sample: Any, loss: Any, dual: Array, typical: float, curvature: Array) -> None:
     """Set the curvatures to 0 of samples whose θ_k is near the end of its domain."""
     for k in range(curvature.size):
-        curvature[k] = movable_curvature(sample, loss, dual, curvature, typical, k)
-
-
-@helper
-def movable_curvature(sample: Any, loss: Any, dual: Array, curvature: Array, typical: float, k: int) -> float:
-    """Return the curvature of a sample, 0 where θ_k is near the end of its domain."""
-    weight, target = at(sample.weight, k), sample.target[k]
-    if not (weight > 0.0 and curvature[k] > 0.0):
-        return 0.0
-    u = dual[k] / weight
-    away = 1e-9 * (abs(u) + typical)
-    is_inside = loss.conjugate(target, u - away) < math.inf and loss.conjugate(target, u + away) < math.inf
-    return curvature[k] if is_inside else 0.0
+        weight, target = at(sample.weight, k), sample.target[k]
+        if weight > 0.0:
+            u = dual[k] / weight
+            away = 1e-9 * (abs(u) + typical)
+            if not (loss.conjugate(target, u - away) < math.inf and loss.conjugate(target, u + away) < math.inf):
+                curvature[k] = 0.0
