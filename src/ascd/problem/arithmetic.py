@@ -51,15 +51,10 @@ def length_across(rest: float, rounding: float, size: float) -> float:
 
 
 @helper
-def inverse_square(square: float) -> float:
-    """Return 1/‖v_r‖²; 0 where nothing is known along v_r."""
-    return 1.0 / square if has_digits(square) else 0.0
-
-
-@helper
-def width_across(square: float, along: float, inverse: float) -> float:
-    """Return √(‖a‖² − along²/‖v_r‖²), rounding added; ``inverse`` is 1/‖v_r‖²."""
-    return math.sqrt(max(square - square_times(along, inverse), 0.0) + SQUARE_ROUNDING * square)
+def width_across(square: float, product: float, reference: float) -> float:
+    """Return √(‖a‖² − ⟨a, v_r⟩²/‖v_r‖²), rounding added, from both squares."""
+    along = square_over(product, reference) if has_digits(reference) else 0.0
+    return math.sqrt(max(square - along, 0.0) + SQUARE_ROUNDING * square)
 
 
 @strict_helper

@@ -322,10 +322,9 @@ class _Proof:
 
     def _noise(self, dual: Array, is_moved: bool) -> Array:
         """Return the rounding errors of products; at first they are those of V, near which the dual point is."""
-        is_gradient = dual is self.point.raw_gradient
-        away = dual_length(self.V - dual.ravel(), self.weight) if is_moved and not is_gradient else 0.0
-        length = self.length if is_gradient else dual_length(dual.ravel(), self.weight)
-        return (2.0 * (self.problem.n_samples + 8.0) * UNIT * length + away) * self.norm
+        flat = dual.ravel()
+        away = dual_length(self.V - flat, self.weight) if is_moved else 0.0
+        return (2.0 * (self.problem.n_samples + 8.0) * UNIT * dual_length(flat, self.weight) + away) * self.norm
 
     def _own_rounding(self, dual: Array) -> float:
         """Return how far losses with a domain move a dual point that weights have pushed over its end, at most."""

@@ -101,10 +101,7 @@ class Outputs:
         return np.ascontiguousarray(seen.curvature.own[:, t])
 
     def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> GradientDual | None:
-        """Return what moves a dual point to the products (k, T) that ``columns`` require, and to sums of 0.
-
-        None where that is out of reach.  For a quadratic loss all outputs are moved with the same factors.
-        """
+        """Return ``fit_to`` these columns; for a quadratic loss all outputs are moved with the same factors."""
         if columns.size == 0 and not point.intercept:
             return GradientDual()
         able = point.curvature.own[:, :1] if self.is_quadratic else point.curvature.own.copy()

@@ -32,7 +32,7 @@ from ascd._core.jit import helper
 from ascd.engine.intervals import EPSILON, STEP_LENGTH
 from ascd.engine.tuning import LITTLE_PATIENCE
 from ascd.matrix.columns import fill_squares
-from ascd.problem.arithmetic import inverse_square, length_across, share_along, width_across
+from ascd.problem.arithmetic import length_across, share_along, width_across
 from ascd.problem.tuning import SQUARE_ROUNDING
 
 #: Rows of ``Referenced.account``: ‖v_ref‖², G at the last measurement, reads at and moves since the refresh, entries
@@ -156,7 +156,7 @@ class Referenced(NamedTuple):
                 g = point.partial(j)
                 intervals.set_entry(j, g, 0.0)
             bound.product[j] = g
-            bound.width[j] = width_across(self.square[j], g, inverse_square(square))
+            bound.width[j] = width_across(self.square[j], g, square)
         bound.place[ALONG], bound.place[ACROSS] = 1.0, 0.0
         account[REFERENCE_SQUARE], account[HAS_REFERENCE] = square, 1.0
         account[READS], account[MOVES] = point.reads[0], 0.0
