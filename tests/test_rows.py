@@ -151,16 +151,3 @@ def test_data_that_are_lost_leave_the_best_point():
     here = stated(X, "logistic", 20)
     assert found.objective == pytest.approx(here.objective(found.x))
     assert found.gap >= found.objective - ascd.solve(here, tol=1e-12).objective
-
-
-# ----------------------------------------------------------------------------- moments of some columns
-
-RNG = np.random.default_rng(1)
-WIDE = RNG.standard_normal((200, 40)) + 0.5 * RNG.standard_normal((200, 1))
-WIDE_SIGNAL = WIDE[:, :4] @ np.array([2.0, -2.0, 1.0, 1.0])
-WIDE_LABELS = np.where(WIDE_SIGNAL + RNG.standard_normal(200) > 0.0, 1.0, -1.0)
-
-
-def logistic(A, share, labels=WIDE_LABELS):
-    top = np.abs(WIDE[: labels.size].T @ (0.5 * labels)).max()
-    return ascd.Problem(A, labels, "logistic", ascd.L1(float(top) / share))

@@ -70,7 +70,10 @@ class GradientBounds:
             self.read_all(gradient)
             return
         self.exact_for = None
-        self._compare(gradient)
+        compare(gradient.ravel(), self.references, self.square, self.used, self.split)
+        total = gradient.sum(axis=0)
+        for r in np.flatnonzero(self.used) if self.intercept else ():
+            self.split[2, r] = float(np.linalg.norm(total - self.split[0, r] * self.total[r]))
         starts = self.problem.groups.starts
         fill_balls(self.slot, self.split, self.length, self.mean, starts, self.product, self.estimate, self.radius)
 
@@ -134,13 +137,6 @@ class GradientBounds:
             self.slot[blocks], self.radius[blocks] = here, 0.0
         self.used[here] += blocks.size
         self.exact_for = gradient if is_exact else None
-
-    def _compare(self, gradient: Array) -> None:
-        """Fill in ``split``: the raw gradient is s·V_r + E, for each reference."""
-        total = gradient.sum(axis=0)
-        compare(gradient.ravel(), self.references, self.square, self.used, self.split)
-        for r in np.flatnonzero(self.used) if self.intercept else ():
-            self.split[2, r] = float(np.linalg.norm(total - self.split[0, r] * self.total[r]))
 
 
 @kernel
