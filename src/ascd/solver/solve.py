@@ -209,10 +209,10 @@ def check_run(problem: Any, max_iter: Any, max_time: Any, callback: Any) -> Limi
 def as_reference(problem: Problem, state: State) -> float:
     """Return what the tolerance is a share of: F at zero coefficients, with the best intercept where one is fitted.
 
-    Where zero is not allowed, it is F at the nearest point that is.  Where an intercept alone fits the target up to
-    rounding, F there says nothing: then it is F at zero without the intercept.  Where F at zero is not positive (the
-    dual of a support vector machine, targets of 0), it is the gap there: for the dual of a support vector machine the
-    primal objective at zero weights; 1 if none is known.
+    Where zero is not allowed, it is F at the nearest point that is.  Where an intercept alone fits the target, F there
+    is rounding: then it is F at zero without the intercept.  Where F at zero is not positive (the dual of a support
+    vector machine, targets of 0), it is the gap there: for the dual of a support vector machine the primal objective at
+    zero weights; 1 if none is known.
     """
     nearest = problem.nearest
     is_away = bool(nearest.any())
@@ -221,7 +221,7 @@ def as_reference(problem: Problem, state: State) -> float:
     value = state.seen.value
     if is_away:
         value += state.cost()
-    if state.intercept and (value <= 0.0 or is_rounding(problem, state)):  # a perfect fit, up to rounding
+    if state.intercept and (value <= 0.0 or has_one_target(problem)):
         value = problem.objective(problem.as_given(nearest))
     if value > 0.0:
         return value
@@ -229,16 +229,12 @@ def as_reference(problem: Problem, state: State) -> float:
     return gap if math.isfinite(gap) else 1.0
 
 
-def is_rounding(problem: Problem, state: State) -> bool:
-    """Return True if the gradient is no larger than the rounding errors of constant predictions equal to the target.
-
-    Those are of the predictions, which the loss's curvature multiplies, or of a loss near predictions of 0, which has
-    none: exp(0) − 1.  A bounded gradient, such as Huber's, is not small beside large targets without that.
-    """
+def has_one_target(problem: Problem) -> bool:
+    """Return True if the targets less the offset are equal for all samples that count."""
     if problem.loss.is_coupled:
         return False
-    size = np.maximum(np.abs(state.seen.predictor), np.minimum(np.abs(problem.loss.target), 1.0))
-    return bool(np.all(np.abs(state.seen.raw_gradient) <= tuning.FEW_ULPS * state.seen.curvature.own * size))
+    known = (problem.loss.target - problem.offset)[problem.weight > 0.0]
+    return bool(np.all(known == known[:1]))
 
 
 def as_start(problem: Problem, x0: Any, intercept: bool) -> Array:

@@ -5,14 +5,10 @@ tests/test_golden.py holds the columns read, and ``python benchmarks/before_afte
 
 from __future__ import annotations
 
-import numpy as np
-
 # ---- solve
 
 #: Rounds, where the user sets no limit.
 DEFAULT_ROUNDS = 1000
-#: Rounding errors of a prediction, relative to the target it equals: those of a mean and of a few operations.
-FEW_ULPS = 16.0 * float(np.finfo(np.float64).eps)
 
 # ---- gradient bounds and state
 
