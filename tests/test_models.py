@@ -54,7 +54,7 @@ def both_models(penalty, intercept, storage, seed):
     gradient -= gradient.mean() if intercept else 0.0
     means = weight @ A / weight.sum() if intercept else np.zeros(6)
     start = np.clip(rng.standard_normal(6) * (rng.random(6) < 0.5), *bounds_of(penalty))
-    gram = GramMatrix(problem.design, intercept, keeps=False)
+    gram = GramMatrix(problem.design, intercept)
     gram.admit(rng.permutation(6), weight, means)
     by_gram = GramModel(problem.penalty, gram.columns, gram.store, (A.T @ gradient)[gram.columns], start[gram.columns])
     by_columns = ColumnModel(problem.penalty, problem.design, np.arange(6), weight, means, gradient, start.copy())

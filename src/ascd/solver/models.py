@@ -11,7 +11,7 @@ straight to their minimum (``Model.minimise``).  Penalties without pieces (``pie
 
 ``GramMatrix`` holds the products of columns.  With an intercept the best constant follows every step, so the columns of
 A enter less their H-weighted means.  For a quadratic loss H never changes, and the products are kept for the whole run;
-for other losses they are computed again with every H (``reweigh``).
+for other losses they are computed again with every H.
 
 Models move a copy ``x`` of the coefficients of the working set; the state follows by a line search.
 """
@@ -86,14 +86,10 @@ class Model:
 
 
 class GramMatrix:
-    """The products of ``columns`` with each other, in the first rows and columns of ``store``.
+    """The products of ``columns`` with each other, in the first rows and columns of ``store``."""
 
-    Where curvatures will change (``reweigh``), ``kept`` has what does not depend on them.
-    """
-
-    def __init__(self, matrix: Matrix, intercept: bool, keeps: bool) -> None:
+    def __init__(self, matrix: Matrix, intercept: bool) -> None:
         self.matrix, self.intercept = matrix, intercept
-        self.kept: dict[Any, Any] | None = {} if keeps else None
         self.position = np.full(matrix.shape[1], -1, dtype=np.int32)
         self.columns = np.empty(0, dtype=np.int64)
         self.store = np.empty((0, 0), order="F")
@@ -101,7 +97,6 @@ class GramMatrix:
     def clear(self) -> None:
         self.position[self.columns] = -1
         self.columns = self.columns[:0]
-        self.kept = None if self.kept is None else {}
 
     def keep(self, columns: Array) -> None:
         """Forget all but these columns, and give back their memory."""
@@ -127,16 +122,11 @@ class GramMatrix:
             self._multiply(new, slice(old), weight, means)
             self.store[:old, new] = self.store[new, :old].T
 
-    def reweigh(self, weight: Array, means: Array) -> None:
-        """The same columns with other curvatures."""
-        every = slice(self.columns.size)
-        self._multiply(every, every, weight, means)
-
     def _multiply(self, left: slice, right: slice, weight: Array, means: Array) -> None:
         """The products of the columns at two sets of positions, disjoint or the same."""
         first, used = self.columns[left], means if self.intercept else None
         second = first if left is right else self.columns[right]
-        found = self.matrix.products(first, second, weight, used, self.kept)
+        found = self.matrix.products(first, second, weight, used)
         if self.intercept and first is second:
             # a constant column does nothing that the intercept does not do: its own curvature keeps it where it is
             own, diagonal = float(weight.sum()) * means[first] ** 2, found.diagonal()

@@ -51,7 +51,7 @@ class Subproblem:
         self.state, self.bounds, self.matrix = state, bounds, state.matrix
         self.line_search = Backtracking(state)
         self.is_quadratic = state.loss.is_quadratic
-        self.gram = GramMatrix(state.matrix, state.intercept, keeps=not self.is_quadratic)
+        self.gram = GramMatrix(state.matrix, state.intercept)
         self.means = np.zeros(state.n)  # of the columns, weighted by curvatures; for the intercept
         self.remote = state.matrix.kept_products(state.intercept, CONSTANT_CENTRED)
         if not state.terms.is_by_coordinate:
@@ -197,18 +197,15 @@ class Subproblem:
 
     def _prepare_gram(self, columns: Array, weight: Array) -> None:
         """Make the Gram matrix contain these columns, with these curvatures."""
-        gram, joining = self.gram, columns[self.gram.position[columns] < 0]
-        if not self.is_quadratic and (joining.size or gram.columns.size > 2 * columns.size):
+        gram = self.gram
+        if not self.is_quadratic:  # other curvatures, other products
             gram.clear()
-            joining = columns
+        joining = columns[gram.position[columns] < 0]
         if joining.size + gram.columns.size > self.largest_gram:
             gram.keep(columns)
-        # for a quadratic loss the others keep their means
-        self._weigh_means(joining if self.is_quadratic or joining.size else gram.columns, weight)
         if joining.size:
+            self._weigh_means(joining, weight)
             gram.admit(joining, weight, self.means)
-        elif not self.is_quadratic:
-            gram.reweigh(weight, self.means)
 
     # ---- Gram matrices that stay on a device
 
