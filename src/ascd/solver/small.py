@@ -23,14 +23,13 @@ from ascd._core.checks import Array
 from ascd._core.jit import helper, kernel, wide
 from ascd.matrix.base import as_block
 from ascd.matrix.columns import clear, dot, scatter
-from ascd.problem.arithmetic import lengths_of_blocks, norm, violation_of
+from ascd.problem.arithmetic import lengths_of_blocks, norm
 from ascd.problem.penalties import piece
 from ascd.problem.samples import Curvature, best_constant, fill_gradients, sample_gap, sum_of_losses
 from ascd.problem.terms import ByCoordinate, measured, positive_part, term_between
 from ascd.solver.state import Evaluation, State
-from ascd.solver.sweeps import curvatures_in, curvatures_of_columns, move_gradient, sweep_blocks
+from ascd.solver.sweeps import curvatures_in, curvatures_of_columns, move_gradient, sweep_blocks, sweep_over_columns
 from ascd.solver.tuning import (
-    CANCELS,
     ENOUGH_FALL,
     MOST_BLOCK_SWEEPS,
     OBJECTIVE_ROUNDING,
@@ -47,7 +46,6 @@ from ascd.solver.tuning import (
     SMALL_ROUNDS,
     SMALL_SWEEPS,
     SMALL_WIDTH,
-    VISITED,
 )
 
 #: What becomes of a Newton step: whole (or none is found), cut at the end of a piece, none as too many would move.
@@ -99,8 +97,7 @@ def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Fo
     if found.rounds:
         own = curvature[:, None]
         there = Evaluation(predictor[:, None], found.value, gradient[:, None], Curvature(own, None, curvature))
-        has_cancelled = abs(constant[1]) > CANCELS * abs(constant[0])
-        state.set(x[:, None], constant[:1].copy(), there, not has_cancelled)
+        state.set(x[:, None], constant[:1].copy(), there, True, constant[1:])
     return found, products[:, None]
 
 
@@ -132,8 +129,7 @@ def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
     state.reads += 3 * n
     if not there.value + terms.cost(x) <= seen.value + cost:
         return Found(0, 3 * n, seen.value, cost, violation, math.inf), gradient
-    has_cancelled = bool(np.any(np.abs(start) > CANCELS * np.abs(start + moved)))
-    state.set(x, start + moved, there, not has_cancelled)
+    state.set(x, start + moved, there, True, start)
     gradient = columns.T @ there.raw_gradient
     return Found(1, 3 * n, there.value, terms.cost(x), terms.violation_on(blocks, x, gradient), 0.0), gradient
 
@@ -141,12 +137,13 @@ def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
 class Room(NamedTuple):
     """The work space of a compiled call: compiled code allocates nothing.
 
-    ``columns`` are those that the model is on, with their ``lipschitz`` and ``means``, ``x`` the coefficients of all,
-    and ``residual`` the raw gradient there.  Row ``slot`` of ``gram`` has the products of a coordinate with the
-    ``members`` before, ``known`` in all, and last its mean.
+    ``columns`` are those that the model is on, with their ``lipschitz``, ``means`` and coefficients ``x``; ``old`` has
+    the coefficients of all before, and ``residual`` the raw gradient at x.  Row ``slot`` of ``gram`` has the products
+    of a coordinate with the ``members`` before, ``known`` in all, and last its mean.
     """
 
     columns: Array
+    order: Array
     every: Array
     slot: Array
     free: Array
@@ -172,47 +169,10 @@ class Room(NamedTuple):
 def make_room(n: int, d: int) -> Room:
     most = int(min(n, SMALL_FREE, math.sqrt(SMALL_PRODUCTS / d) + 1.0))
     return Room(  # type: ignore[call-arg]
-        *np.tile(np.arange(n), (2, 1)), np.full(n, -1), *np.zeros((2, most), dtype=np.int64),
+        *np.tile(np.arange(n), (3, 1)), np.full(n, -1), *np.zeros((2, most), dtype=np.int64),
         np.zeros(1, dtype=np.int64), *np.zeros((6, n)), *np.zeros((6, d)), np.empty((most, most + 1)),
         np.empty((most + 3, most)), np.empty(5),
     )  # fmt: skip
-
-
-@helper
-def sweep_small(
-    matrix: Any, penalty: Any, count: int, total: float, target: float, before: float, room: Room
-) -> tuple[float, float, int]:
-    """Go through the first ``count`` columns once.
-
-    Those further inside their rest than any violation ``before`` are left out of the sweeps to come.  Returns the
-    largest violation met, how far the constant has moved, and how many columns are left.
-    """
-    columns, lipschitz, means, x, residual = room.columns, room.lipschitz, room.means, room.x, room.residual
-    worst, offset, left = 0.0, 0.0, 0
-    for i in range(count):
-        j, mean, bound = wide(columns[i]), means[i], lipschitz[i]
-        g = dot(matrix, j, residual) + offset * total * mean
-        low, high = penalty.subgradient(x[j], j)
-        violation = violation_of(low, high, g)
-        if violation > VISITED * target:
-            worst = max(worst, violation)
-            new = penalty.prox(x[j] - g / bound, 1.0 / bound, j)
-            change = new - x[j]
-            if change != 0.0:
-                x[j] = new
-                move_gradient(matrix, j, change, room.weight, residual)
-                offset -= change * mean
-        columns[left], lipschitz[left], means[left] = j, bound, mean
-        left += 0 if violation < -before else 1
-    move_constant(offset, room)
-    return worst, offset, left
-
-
-@helper
-def move_constant(offset: float, room: Room) -> None:
-    if offset != 0.0:
-        for k in range(room.weight.size):
-            room.residual[k] += offset * room.weight[k]
 
 
 @helper
@@ -254,50 +214,51 @@ def add_gram_row(matrix: Any, j: int, mean: float, total: float, room: Room) -> 
 
 
 @helper
-def newton_small(matrix: Any, penalty: Any, count: int, total: float, room: Room) -> tuple[int, float, int]:
+def newton_small(matrix: Any, penalty: Any, count: int, total: float, room: Room) -> tuple[int, int]:
     """Take a Newton step on the free coordinates as far as all stay inside their pieces.
 
-    Returns what became of it, how far the constant has moved, and the columns read.
+    Returns what became of it, and the columns read.
     """
     x, free, system, slot, most = room.x, room.free, room.system, room.slot, room.system.shape[1]
     lowest, highest, size, reads, offset = system[most + 1], system[most + 2], 0, 0, 0.0
     for i in range(count):
         j = wide(room.columns[i])
-        curvature, low, high = piece(penalty, x[j], j)
+        curvature, low, high = piece(penalty, x[i], j)
         if low < high:
             if size == most or (slot[j] < 0 and room.known[0] == most):
-                return CROWDED, 0.0, reads
+                return CROWDED, reads
             if slot[j] < 0:
                 add_gram_row(matrix, j, room.means[i], total, room)
                 reads += 1
             for b in range(size):
-                other = slot[free[b]]
+                other = slot[room.columns[free[b]]]
                 system[size, b] = room.gram[max(slot[j], other), min(slot[j], other)]
             system[size, size] = room.gram[slot[j], slot[j]] + curvature
-            free[size], lowest[size], highest[size] = j, low, high
+            free[size], lowest[size], highest[size] = i, low, high
             size += 1
     for a in range(size):
-        j = wide(free[a])
-        system[size, a] = -(dot(matrix, j, room.residual) + penalty.subgradient(x[j], j)[0])
+        j = wide(room.columns[free[a]])
+        system[size, a] = -(dot(matrix, j, room.residual) + penalty.subgradient(x[free[a]], j)[0])
     reads += size
     if size == 0 or not solve_by_cholesky(system, size):
-        return WHOLE, 0.0, reads
+        return WHOLE, reads
     change, step, first = system[size], 1.0, -1
     for a in range(size):
         here, end = x[free[a]], highest[a] if change[a] > 0.0 else lowest[a]
         if not abs(change[a]) < math.inf:
-            return WHOLE, 0.0, reads
+            return WHOLE, reads
         if (change[a] > 0.0 and here + step * change[a] > end) or (change[a] < 0.0 and here + step * change[a] < end):
             step, first = (end - here) / change[a], a
     for a in range(size):
-        j = wide(free[a])
+        i = wide(free[a])
         there = highest[a] if change[a] > 0.0 else lowest[a]
-        there = there if a == first else min(max(x[j] + step * change[a], lowest[a]), highest[a])
-        move_gradient(matrix, j, there - x[j], room.weight, room.residual)
-        offset -= (there - x[j]) * room.gram[slot[j], most]
-        x[j] = there
-    move_constant(offset, room)
-    return CUT if first >= 0 else WHOLE, offset, reads + size
+        there = there if a == first else min(max(x[i] + step * change[a], lowest[a]), highest[a])
+        move_gradient(matrix, wide(room.columns[i]), there - x[i], room.weight, room.residual)
+        offset -= (there - x[i]) * room.means[i]
+        x[i] = there
+    for k in range(room.weight.size):
+        room.residual[k] += offset * room.weight[k]
+    return CUT if first >= 0 else WHOLE, reads + size
 
 
 @helper
@@ -308,32 +269,31 @@ def minimise_model(
 
     Returns the change of the constant, the columns read, and whether that takes more than these few steps.
     """
-    columns, means, lipschitz = room.columns[:count], room.means[:count], room.lipschitz[:count]
-    total, shift, reads, worst = 0.0, 0.0, count, math.inf
+    columns, x, means, lipschitz = room.columns[:count], room.x[:count], room.means[:count], room.lipschitz[:count]
+    total, shift, reads, worst, end = 0.0, 0.0, count, math.inf, WHOLE
     if intercept:
         for k in range(room.weight.size):
             total += room.weight[k]
     for i in range(count):
-        means[i] = dot(matrix, wide(columns[i]), room.weight) / total if total > 0.0 else 0.0
+        j = wide(columns[i])
+        x[i], means[i] = room.old[j], dot(matrix, j, room.weight) / total if total > 0.0 else 0.0
     curvatures_of_columns(matrix, columns, room.weight, means, total, lipschitz)
-    for i in range(count):
-        lipschitz[i] = lipschitz[i] if lipschitz[i] > 1e-300 else 1.0
     for _ in range(SMALL_CYCLES):
-        for _ in range(SMALL_SWEEPS):
-            reads += count
-            worst, offset, count = sweep_small(matrix, penalty, count, total, target, worst, room)
-            shift += offset
-            if worst <= target:
-                return shift, reads, False
-        for _ in range(SMALL_SWEEPS):
-            end, offset, read = newton_small(matrix, penalty, count, total, room)
-            shift += offset
+        worst, _, read = sweep_over_columns(
+            penalty, matrix, columns, columns, lipschitz, room.weight, means, total, room.residual, x, room.order,
+            target, SMALL_SWEEPS,
+        )  # fmt: skip
+        reads += read
+        for _ in range(SMALL_SWEEPS if worst > target else 0):
+            end, read = newton_small(matrix, penalty, count, total, room)
             reads += read
-            if end == CROWDED:
-                return shift, reads, True
-            if end == WHOLE:
+            if end != CUT:
                 break
-    return shift, reads, True
+        if worst <= target or end == CROWDED:
+            break
+    for i in range(count):
+        shift += means[i] * (room.old[wide(columns[i])] - x[i])
+    return shift, reads, worst > target
 
 
 @helper
@@ -369,7 +329,6 @@ def minimise_compiled(
                 room.columns[count] = j
                 count += 1
         copy(x, room.old)
-        copy(x, room.x)
         for k in range(d):
             room.residual[k], room.weight[k] = gradient[k], curvature[k] + damping * typical
         if not is_exact:  # other curvatures, other products
@@ -381,8 +340,9 @@ def minimise_compiled(
         done += 1
         while True:
             start, further, after = constant[0] + t * shift, 0.0, 0.0
-            for j in range(n):
-                x[j] = room.x[j] if t == 1.0 else room.old[j] + t * (room.x[j] - room.old[j])
+            for i in range(count):
+                j = wide(room.columns[i])
+                x[j] = room.x[i] if t == 1.0 else room.old[j] + t * (room.x[i] - room.old[j])
             for k in range(d):
                 room.there[k] = start + (offset[k] if offset.size > 0 else 0.0)
             for number in range(n):

@@ -109,11 +109,12 @@ class State:
         """Return whether a constant was so much larger than it is now that Ax beside it has lost digits."""
         return bool(np.any(np.abs(before) > tuning.CANCELS * np.abs(self.constant)))
 
-    def set(self, x: Array, constant: Array, seen: Evaluation, is_fresh: bool) -> None:
-        """Go to a point where the loss is known."""
+    def set(self, x: Array, constant: Array, seen: Evaluation, is_fresh: bool, start: Array | None = None) -> None:
+        """Go to a point where the loss is known; the predictor was computed with the constants ``start``, if given."""
         self.is_fresh = False  # also where the run is interrupted here
         self.x, self.constant, self.seen = x, constant, seen
-        self.is_fresh = is_fresh and not self.is_invariant
+        has_cancelled = start is not None and self.has_cancelled(start)
+        self.is_fresh = is_fresh and not (has_cancelled or self.is_invariant)
 
     def move_to(self, x: Array, constant: Array) -> None:
         """Go to a point whose predictor is computed from it; stay here where that fails or is interrupted."""

@@ -67,8 +67,8 @@ def curvatures_of_columns(matrix: Any, positions: Array, weight: Any, means: Arr
 column_curvatures = kernel(curvatures_of_columns)
 
 
-@kernel
-def sweep_columns(
+@helper
+def sweep_over_columns(
     penalty: Any, matrix: Any, positions: Array, columns: Array, lipschitz: Array, weight: Any, means: Array,
     total: float, gradient: Array, x: Array, order: Array, target: float, most: int,
 ) -> tuple[float, int, int]:  # fmt: skip
@@ -108,6 +108,9 @@ def sweep_columns(
     for k in range(gradient.size):
         gradient[k] += offset * at(weight, k)
     return worst, done, reads
+
+
+sweep_columns = kernel(sweep_over_columns)
 
 
 @helper

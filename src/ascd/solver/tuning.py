@@ -141,7 +141,7 @@ SMALL_WIDTH = 1_000
 #: Rounds, then the loop takes over: it has more to offer where this one is slow.
 SMALL_ROUNDS = 30
 #: Sweeps, then as many Newton steps while they are cut, and cycles of both on one model, at most.
-SMALL_SWEEPS, SMALL_CYCLES = 4, 6
+SMALL_SWEEPS, SMALL_CYCLES = 20, 6
 #: Free coordinates k up to which Newton steps are taken, and k²·d: their matrix costs k²·d/2 operations, its factors
 #: k³/6.  Beyond, the library's linear algebra is faster, and the loop takes over.
 SMALL_FREE, SMALL_PRODUCTS = 120, 3e6
