@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import ascd
 from ascd.matrix import costs
 from ascd.problem.softmax import Softmax
 from ascd.solver import tuning
-from ascd.solver.models import BlockGramModel, ColumnModel, GramMatrix, GramModel
+from ascd.solver.models import BlockGramModel, GramMatrix, GramModel, minimise_on_columns
 from ascd.solver.subproblem import Subproblem
 from ascd.solver.working_set import WorkingSet
 
@@ -46,7 +47,7 @@ def long_descent(G, g, penalty, start, sweeps=4000):
 
 
 def both_models(penalty, intercept, storage, seed):
-    """Q at a random point: its matrix, its gradient, and the two models of it."""
+    """Q at a random point: its matrix, its gradient, the model on the Gram matrix, and sweeps over the columns."""
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((15, 6)) + 0.8 * rng.standard_normal((15, 1))
     problem = ascd.Problem(sp.csc_array(A) if storage == "sparse" else A, np.ones(15), penalty=penalty)
@@ -57,9 +58,9 @@ def both_models(penalty, intercept, storage, seed):
     gram = GramMatrix(problem.design, intercept)
     gram.admit(rng.permutation(6), weight, means)
     by_gram = GramModel(problem.penalty, gram.columns, gram.store, (A.T @ gradient)[gram.columns], start[gram.columns])
-    by_columns = ColumnModel(problem.penalty, problem.design, np.arange(6), weight, means, gradient, start.copy())
+    by_columns = partial(minimise_on_columns, problem.penalty, problem.design, np.arange(6), weight, means, gradient)
     G = (A - means).T @ (weight[:, None] * (A - means))
-    return G, A.T @ gradient, problem.penalty, start, (by_gram, by_columns)
+    return G, A.T @ gradient, problem.penalty, start, by_gram, by_columns
 
 
 def point_of(model):
@@ -73,18 +74,19 @@ def bounds_of(penalty):
 
 @in_pairs(name=MODELS, intercept=[False, True], storage=["dense", "sparse"])
 def test_both_models_find_the_minimum_of_a_long_descent(name, intercept, storage):
-    G, g, penalty, start, models = both_models(MODELS[name], intercept, storage, 3)
+    G, g, penalty, start, model, by_columns = both_models(MODELS[name], intercept, storage, 3)
     best = model_value(G, g, penalty, start, long_descent(G, g, penalty, start, 1500))
-    for model in models:
-        assert model.minimise(1e-11, 1000) <= 1e-11
-        assert model_value(G, g, penalty, start, point_of(model)) == pytest.approx(best, abs=1e-10)
+    x = start.copy()
+    assert model.minimise(1e-11, 1000) <= 1e-11
+    assert by_columns(x, 1e-11, 1000)[0] <= 1e-11
+    for found in (point_of(model), x):
+        assert model_value(G, g, penalty, start, found) == pytest.approx(best, abs=1e-10)
 
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("seed", range(8))
 def test_a_newton_step_never_raises_the_model(name, seed):
-    G, g, penalty, start, models = both_models(MODELS[name], False, "dense", seed)
-    model = models[0]
+    G, g, penalty, start, model, _ = both_models(MODELS[name], False, "dense", seed)
     before = model_value(G, g, penalty, start, point_of(model))
     for _ in range(3):
         model.newton_step()

@@ -24,21 +24,16 @@ from ascd._core.checks import Array
 from ascd.problem.groups import nonzero_rows
 from ascd.problem.samples import Curvature
 from ascd.solver import tuning
-from ascd.solver.state import Evaluation, State
+from ascd.solver.state import State
 from ascd.solver.working_set import WorkingSet
 
 
 class ModelStep(NamedTuple):
     """A step from the state to ``x`` (m, T) on the working set's rows, which moves the constants by ``shift``."""
 
-    blocks: Array
-    rows: Array
+    working: WorkingSet
     x: Array
     shift: Array
-
-    @classmethod
-    def on(cls, working: WorkingSet, x: Array, shift: Array) -> ModelStep:
-        return cls(working.blocks, working.rows, x, shift)
 
 
 class Backtracking:
@@ -61,7 +56,7 @@ class Backtracking:
 
     def take(self, step: ModelStep) -> float:
         """Go along the step as far as F decreases; return the share that was taken, nan where it leads nowhere."""
-        state, before = self.state, self.state.x[step.rows]
+        state, before, blocks = self.state, self.state.x[step.working.rows], step.working.blocks
         change = step.x - before
         if not (change.any() or step.shift.any()):
             return math.nan
@@ -70,21 +65,24 @@ class Backtracking:
             return 0.0
         there, is_fresh = self._predictor_at(step, change)
         direction, terms = there - state.seen.predictor, state.terms
-        cost = terms.cost_on(step.blocks, before)
+        cost = terms.cost_on(blocks, before)
         slope = float(np.vdot(state.raw_gradient, direction))
-        predicted = slope + terms.cost_on(step.blocks, step.x) - cost
+        predicted = slope + terms.cost_on(blocks, step.x) - cost
         size = abs(state.seen.value) + abs(cost)
         t = 1.0 if math.isfinite(predicted) else 0.0  # an infinite promise would hold for any rise
         while t >= 1e-14:
-            x = step.x if t == 1.0 else between(before, step.x, t)
+            # rounding must not lead beyond the step's ends
+            x = step.x if t == 1.0 else np.clip(before + t * change, *np.sort([before, step.x], axis=0))
             trial, moved = state.evaluate_at(there if t == 1.0 else state.seen.predictor + t * direction)
             decrease = trial.value - state.seen.value
             end_slope = float(np.vdot(trial.raw_gradient, direction))
             if -predicted <= 1e-9 * size:  # the derivatives at both ends tell it better than F
                 decrease = min(decrease, 0.5 * t * (slope + end_slope))
-            decrease += terms.cost_on(step.blocks, x) - cost
+            decrease += terms.cost_on(blocks, x) - cost
             if self._is_enough(decrease, t, predicted, size):
-                self._accept(step, x, trial, t, moved, is_fresh)
+                start, whole = state.constant + t * step.shift, state.x.copy()
+                whole[step.working.rows] = x
+                state.set(whole, start + moved, trial, is_fresh and t == 1.0, start)
                 self._adapt(t)
                 return t
             # where a straight line from the predicted derivative to the one at the end has its zero
@@ -100,14 +98,11 @@ class Backtracking:
 
     def _predictor_at(self, step: ModelStep, change: Array) -> tuple[Array, bool]:
         """Return Z at the step's end: from x itself where the working set has all that is not zero, and most moves."""
-        state = self.state
-        constant = state.constant + step.shift
-        moved = nonzero_rows(change)
-        outside = state.support.size - nonzero_rows(state.x[step.rows]).size
-        count = nonzero_rows(step.x).size
-        if outside == 0 and 0.5 * count <= moved.size:
-            return state.product_of(step.rows, step.x) + (constant + state.problem.offset), True
-        added = state.product_of(step.rows[moved], change[moved])
+        state, rows, moved = self.state, step.working.rows, nonzero_rows(change)
+        outside = state.support.size - nonzero_rows(state.x[rows]).size
+        if outside == 0 and 0.5 * nonzero_rows(step.x).size <= moved.size:
+            return state.product_of(rows, step.x) + (state.constant + step.shift + state.problem.offset), True
+        added = state.product_of(rows[moved], change[moved])
         return state.seen.predictor + added + step.shift, False
 
     def _is_enough(self, decrease: float, t: float, predicted: float, size: float) -> bool:
@@ -119,15 +114,6 @@ class Backtracking:
         enough = tuning.ENOUGH_FALL * t * min(predicted, 0.0)
         return decrease <= enough + (noise if -predicted <= noise else 0.0)
 
-    def _accept(self, step: ModelStep, x: Array, trial: Evaluation, t: float, moved: Array, is_fresh: bool) -> None:
-        state = self.state
-        start = state.constant + t * step.shift
-        whole = state.x.copy()
-        whole[step.rows] = x
-        constant = start + moved
-        has_cancelled = bool(np.any(np.abs(start) > tuning.CANCELS * np.abs(constant)))
-        state.set(whole, constant, trial, is_fresh and t == 1.0 and not has_cancelled)
-
     def _adapt(self, t: float) -> None:
         """Damp more where the step was cut, less where it was taken whole."""
         if not self.is_damped:
@@ -136,8 +122,3 @@ class Backtracking:
             self.damping = min(max(tuning.MORE_DAMPING * self.damping, tuning.LEAST_AFTER_FAILURE), 1.0)
         else:
             self.damping = max(0.5 * self.damping, 1e-10)
-
-
-def between(start: Array, end: Array, t: float) -> Array:
-    """Return the point after the share t of a step; rounding must not lead beyond its ends."""
-    return np.clip(start + t * (end - start), np.minimum(start, end), np.maximum(start, end))

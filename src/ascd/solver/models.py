@@ -4,10 +4,10 @@ At the present point the objective on the columns W is, exactly for a quadratic 
 
     Q(Δ, δ) = ⟨V, D⟩ + ½Σ_k ⟨D_k, H_kD_k⟩ + Σ_b Ψ_b(x_b + Δ_b),        D = A_WΔ + 1δᵀ.
 
-``ColumnModel`` sweeps over the columns themselves: where few sweeps do, and where the set is too large for a matrix of
-products.  ``GramModel`` and ``BlockGramModel`` work on that matrix, G = A_WᵀHA_W.  Sweeps find out which coordinates
-stand at a kink of their penalty (zero, a bound); with those fixed Q is smooth in the others, and a Newton step goes
-straight to their minimum (``Model.minimise``).  Penalties without pieces (``piece``, ``block_piece``) get sweeps alone.
+``minimise_on_columns`` sweeps over the columns themselves: where few sweeps do, and where the set is too large for a
+matrix of products.  ``GramModel`` and ``BlockGramModel`` work on that matrix, G = A_WᵀHA_W.  Sweeps find out which
+coordinates stand at a kink of their penalty (zero, a bound); with those fixed Q is smooth in the others, and a Newton
+step goes straight to their minimum.  Penalties without pieces (``piece``, ``block_piece``) get sweeps alone.
 
 ``GramMatrix`` holds the products of columns.  With an intercept the best constant follows every step, so the columns of
 A enter less their H-weighted means.  For a quadratic loss H never changes, and the products are kept for the whole run;
@@ -31,9 +31,9 @@ from ascd.problem.softmax import solve_singular
 from ascd.solver import tuning
 from ascd.solver.newton import (
     PenaltyPieces,
+    block_newton,
     cut_steps,
     find_inside_pieces,
-    gram_newton,
     newton_direction,
     pieces_of,
     try_lengths,
@@ -52,14 +52,14 @@ from ascd.solver.working_set import BlockLayout
 
 
 class Model:
-    """Sweeps and Newton steps in turns; ``sweeps`` counts all sweeps so far.
+    """Sweeps and Newton steps in turns.
 
     ``patience`` is the number of times that both may fail to lower the violation clearly: then rounding errors are
     left.  A kind of model has ``sweep(target, most)``, which returns the last violation met and the number of sweeps,
     and ``newton_step()``, which returns whether its step was cut; there are so many sweeps ``between`` those.
     """
 
-    patience, sweeps, between, turns = 20, 0, tuning.SWEEPS_BETWEEN, 0
+    patience, between, turns = 20, tuning.SWEEPS_BETWEEN, 0
 
     def minimise(self: Any, target: float, most_sweeps: int) -> float:
         """Move x until no violation exceeds ``target``; return the largest that the last sweep met."""
@@ -67,19 +67,14 @@ class Model:
         while True:
             violation, done = self.sweep(target, min(self.between, most_sweeps - sweeps))
             sweeps += done
-            self.sweeps += done
             stale, lowest = (0, violation) if violation < 0.9 * lowest else (stale + 1, lowest)
             if violation <= target or sweeps >= most_sweeps or stale > self.patience:
                 return float(violation)
-            if self.has_pieces:
-                self._take_newton_steps()
-
-    def _take_newton_steps(self: Any) -> None:
-        """Take steps while they are cut: in a hard model, after many sweeps, several."""
-        self.turns += 1
-        for _ in range(1 + self.turns // 2):
-            if not self.newton_step():
-                break
+            self.turns += 1
+            # while they are cut: in a hard model, after many sweeps, several
+            for _ in range(1 + self.turns // 2 if self.has_pieces else 0):
+                if not self.newton_step():
+                    break
 
 
 # ---- products of columns
@@ -214,35 +209,29 @@ class GramModel(CoordinateModel):
         self.gradient += image
 
 
-class ColumnModel:
-    """Q on columns that are read anew in every sweep; x of shape (m,) and the raw gradient move.
+def minimise_on_columns(
+    penalty: Any, matrix: Matrix, columns: Array, weight: Array, means: Array, raw_gradient: Array, x: Array,
+    target: float, most_sweeps: int,
+) -> tuple[float, int]:  # fmt: skip
+    """Minimise Q on columns that are read anew in every sweep; x of shape (m,) and the raw gradient move.
 
     With an intercept the constant is one number beside the raw gradient during a sweep, so that a step costs the
-    entries of its column and no more.
+    entries of its column and no more.  Returns the largest violation that the last sweep met, at most ``target`` or
+    after so many sweeps, and how many columns were read.
     """
-
-    def __init__(
-        self, penalty: Any, matrix: Matrix, columns: Array, weight: Array, means: Array, gradient: Array, x: Array
-    ) -> None:
-        self.penalty, self.columns, self.x = penalty, columns, x
-        self.matrix, self.positions = matrix.take(columns)
-        self.weight: Any = float(weight[0]) if np.ptp(weight) == 0.0 else weight  # one number is read faster
-        self.means, self.total = means[columns], float(weight.sum())
-        self.raw_gradient, self.reads = gradient.copy(), columns.size
-        self.lipschitz = np.empty(columns.size)
-        column_curvatures(self.matrix, self.positions, self.weight, self.means, self.total, self.lipschitz)
-
-    def minimise(self, target: float, most_sweeps: int) -> float:
-        """Sweep until no violation exceeds ``target``; return the largest that the last sweep met."""
-        order, violation, sweeps = np.empty(self.columns.size, dtype=np.int64), math.inf, 0
-        while violation > target and sweeps < most_sweeps:
-            violation, done, reads = sweep_columns(
-                self.penalty, self.matrix, self.positions, self.columns, self.lipschitz, self.weight, self.means,
-                self.total, self.raw_gradient, self.x, order, target, min(100, most_sweeps - sweeps),
-            )  # fmt: skip
-            sweeps += done
-            self.reads += reads
-        return violation
+    part, positions = matrix.take(columns)
+    own: Any = float(weight[0]) if np.ptp(weight) == 0.0 else weight  # one number is read faster
+    lipschitz, order, total = np.empty(columns.size), np.empty(columns.size, dtype=np.int64), float(weight.sum())
+    column_curvatures(part, positions, own, means[columns], total, lipschitz)
+    violation, sweeps, reads = math.inf, 0, columns.size
+    while violation > target and sweeps < most_sweeps:
+        violation, done, read = sweep_columns(
+            penalty, part, positions, columns, lipschitz, own, means[columns], total, raw_gradient, x, order, target,
+            min(100, most_sweeps - sweeps),
+        )  # fmt: skip
+        sweeps += done
+        reads += read
+    return violation, reads
 
 
 # ---- blocks
@@ -251,8 +240,8 @@ class ColumnModel:
 class BlockModel(Model):
     """Q for penalties by block; x of shape (m, T) moves.
 
-    A kind of model has ``gradient_now()`` of Q's smooth part on the columns, ``direction(found, right)`` that solves
-    Newton's system, and ``smooth_part(change)`` and ``move(change)``.
+    A kind of model has ``gradient_now()`` of Q's smooth part on the columns, ``direction(rows, found, right)`` that
+    solves Newton's system on rows that are free, and ``smooth_part(change)`` and ``move(change)``.
     """
 
     patience, between = 5, tuning.BLOCK_SWEEPS_BETWEEN
@@ -265,12 +254,16 @@ class BlockModel(Model):
         """
         for is_bound in (False, True):
             found = pieces_of(self.penalty, self.layout, self.x)
-            right = np.where(found.is_free, -(self.gradient_now() + found.derivative), 0.0)
-            system = found.quadratic_bound(self.x) if is_bound else found
-            change = self.direction(system, right) if found.is_free.any() else None
-            if change is None:
+            rows, change = np.flatnonzero(found.is_free.any(axis=1)), np.zeros(self.x.shape)
+            if rows.size == 0 or not found.is_free[rows].all():  # all outputs of a column must be free, or none
                 return False
-            predicted = 0.5 * float(np.vdot(right, change))
+            right = -(self.gradient_now() + found.derivative)[rows]
+            system = found.quadratic_bound(self.x) if is_bound else found
+            step = self.direction(rows, system.of_rows(rows), right)
+            if step is None:
+                return False
+            change[rows] = step
+            predicted = 0.5 * float(np.vdot(right, step))
             taken = try_lengths(self.penalty, self.layout, self.x, change, self.smooth_part, predicted)
             if taken is not None:
                 self.move(taken)
@@ -303,8 +296,8 @@ class BlockGramModel(BlockModel):
     def gradient_now(self) -> Array:
         return self.gradient
 
-    def direction(self, found: PenaltyPieces, right: Array) -> Array | None:
-        return gram_newton(self.gram, found, right)
+    def direction(self, rows: Array, found: PenaltyPieces, right: Array) -> Array | None:
+        return block_newton(self.gram[np.ix_(rows, rows)], found, right)
 
     def smooth_part(self, change: Array) -> float:
         return float(np.vdot(self.gradient + 0.5 * (self.gram @ change), change))
@@ -365,17 +358,13 @@ class BlockColumnModel(BlockModel):
     def gradient_now(self) -> Array:
         return cast(Array, self.block).T @ self.raw_gradient
 
-    def direction(self, found: PenaltyPieces, right: Array) -> Array | None:
+    def direction(self, rows: Array, found: PenaltyPieces, right: Array) -> Array | None:
         """Newton's step on the free columns, where they outnumber the samples."""
-        rows = np.flatnonzero(found.is_free[:, 0])
         if rows.size <= self.raw_gradient.size:
             return None
         weight, free = self.own[:, 0], cast(Array, self.block)[:, rows]
         free = free - (weight @ free) / weight.sum() if self.intercept else free
-        step, change = wide_newton(free, weight, found.of_rows(rows), right[rows]), np.zeros(right.shape)
-        if step is not None:
-            change[rows] = step
-        return None if step is None else change
+        return wide_newton(free, weight, found, right)
 
     def smooth_part(self, change: Array) -> float:
         predictor = self.block @ change

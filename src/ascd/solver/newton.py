@@ -187,21 +187,36 @@ def blocks_cost(penalty: Any, blocks: Array, starts: Array, x: Array, outputs: i
     return total
 
 
-# ---- Newton's systems for blocks; ``right`` is minus the gradient on the free entries, 0 elsewhere
+# ---- Newton's systems for blocks, on rows that are free; ``right`` is minus the gradient there, of shape (k, T)
 
 
-def gram_newton(gram: Array, found: PenaltyPieces, right: Array) -> Array | None:
-    """Return Newton's step, of shape (m, T), for outputs that share the Gram matrix of the columns; None if none.
+def block_newton(gram: Array, found: PenaltyPieces, right: Array) -> Array | None:
+    """Return Newton's step for outputs that share the Gram matrix of the columns; None if there is none.
 
-    All outputs of a column must be free, or none.
+    The diagonal is shifted where the matrix is singular.
     """
-    rows = np.flatnonzero(found.is_free.any(axis=1))
-    if not found.is_free[rows].all():
-        return None
-    step = np.zeros(right.shape)
-    solved = _solve(gram[np.ix_(rows, rows)], found.of_rows(rows), right[rows]) if rows.size else None
-    step[rows] = 0.0 if solved is None else solved
-    return None if solved is None else step
+    from scipy.linalg.lapack import dpotrf, dpotri, dpotrs  # here, so that importing ascd stays cheap
+
+    diagonal, is_flat = np.diagonal(gram) + (found.kappa + found.ridge), right.shape[1] == 1
+    for shift in (0.0, *tuning.SHIFTS):
+        matrix = gram.copy()
+        np.fill_diagonal(matrix, diagonal + shift * (diagonal + diagonal.mean()))
+        if is_flat:
+            for first, last in itertools.pairwise([*found.starts, diagonal.size]):
+                unit = found.unit[first:last, 0]
+                if found.kappa[first] > 0.0:
+                    matrix[first:last, first:last] -= found.kappa[first] * np.outer(unit, unit)
+        with library_helps(diagonal.size**3 / 3.0):
+            factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # symmetric, and by columns as LAPACK has it
+        if failed:
+            continue
+        step = dpotrs(factor, right, lower=1)[0]
+        if not is_flat and found.kappa.any():
+            lower = dpotri(factor, lower=1)[0]
+            step = _with_kinks(step, np.tril(lower) + np.tril(lower, -1).T, found)
+        if step is not None and np.isfinite(step).all():
+            return step
+    return None
 
 
 def wide_newton(block: Array, weight: Array, found: PenaltyPieces, right: Array) -> Array | None:
@@ -228,32 +243,6 @@ def wide_newton(block: Array, weight: Array, found: PenaltyPieces, right: Array)
         return None
     step = plain - across @ dpotrs(factor, scaled @ plain, lower=1)[0]
     return step if np.isfinite(step).all() else None
-
-
-def _solve(gram: Array, found: PenaltyPieces, right: Array) -> Array | None:
-    """Return the step on rows that are free in all outputs; the diagonal is shifted where the matrix is singular."""
-    from scipy.linalg.lapack import dpotrf, dpotri, dpotrs  # here, so that importing ascd stays cheap
-
-    diagonal, is_flat = np.diagonal(gram) + (found.kappa + found.ridge), right.shape[1] == 1
-    for shift in (0.0, *tuning.SHIFTS):
-        matrix = gram.copy()
-        np.fill_diagonal(matrix, diagonal + shift * (diagonal + diagonal.mean()))
-        if is_flat:
-            for first, last in itertools.pairwise([*found.starts, diagonal.size]):
-                unit = found.unit[first:last, 0]
-                if found.kappa[first] > 0.0:
-                    matrix[first:last, first:last] -= found.kappa[first] * np.outer(unit, unit)
-        with library_helps(diagonal.size**3 / 3.0):
-            factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # symmetric, and by columns as LAPACK has it
-        if failed:
-            continue
-        step = dpotrs(factor, right, lower=1)[0]
-        if not is_flat and found.kappa.any():
-            lower = dpotri(factor, lower=1)[0]
-            step = _with_kinks(step, np.tril(lower) + np.tril(lower, -1).T, found)
-        if step is not None and np.isfinite(step).all():
-            return step
-    return None
 
 
 def _with_kinks(first: Array, inverse: Array, found: PenaltyPieces) -> Array | None:

@@ -1,8 +1,8 @@
 """The subproblem on a working set: choose a quadratic model, minimise it and go to its minimum.
 
 A quadratic loss has one model, which is F.  For the others every step has its own, with the curvatures of the loss at
-the present predictor: Newton's method, several steps on a working set until little is left to gain there.  Once there
-is a Gram matrix of single coordinates, models take in all of its columns, which are those of earlier working sets too.
+the present predictor: Newton's method, several steps on a working set until little is left to gain there.  Models of a
+quadratic loss take in all columns of the Gram matrix, which are those of earlier working sets too.
 
 | working set | model |
 |---|---|
@@ -34,9 +34,9 @@ from ascd.solver.line_search import Backtracking, ModelStep
 from ascd.solver.models import (
     BlockColumnModel,
     BlockGramModel,
-    ColumnModel,
     GramMatrix,
     GramModel,
+    minimise_on_columns,
     without_constants,
 )  # fmt: skip
 from ascd.solver.state import State
@@ -80,6 +80,7 @@ class Subproblem:
         return [WorkingSet(working.problem, blocks, working.target) for blocks in parts]
 
     def _improve(self, working: WorkingSet, violation: float) -> None:
+        state, rows = self.state, working.rows
         for _ in range(8):
             before = self.line_search.damping
             share = self._step(working, self._model_target(working, violation))
@@ -89,9 +90,9 @@ class Subproblem:
                 if self.line_search.damping == before:
                     break
                 continue
-            self.bounds.update(self.state.raw_gradient)
-            self.bounds.read(working.blocks, self.state.raw_gradient)
-            violation = self._violation(working)
+            self.bounds.update(state.raw_gradient)
+            self.bounds.read(working.blocks, state.raw_gradient)
+            violation = state.terms.violation_on(working.blocks, state.x[rows], self.bounds.estimate[rows])
             if violation <= working.target:
                 break
 
@@ -102,11 +103,6 @@ class Subproblem:
         target = max(0.01 * violation, 0.15 * working.target)
         # one matrix of all coefficients costs more than sweeps over it
         return 0.1 * target if self.state.loss.is_coupled else target
-
-    def _violation(self, working: WorkingSet) -> float:
-        state, rows = self.state, working.rows
-        found: float = state.terms.violation_on(working.blocks, state.x[rows], self.bounds.estimate[rows])
-        return found
 
     def _step(self, working: WorkingSet, target: float) -> float:
         """Minimise the model at the present point and go there; return the share of the step that was taken."""
@@ -123,51 +119,41 @@ class Subproblem:
         curvature = self.line_search.curvature()
         if not working.is_by_coordinate:
             return self._minimise_blocks(working, curvature, target)
-        weight = curvature.most
-        is_for_device = self.remote is not None and tuning.LARGEST_HOST_MODEL < working.blocks.size <= self.largest_gram
-        if is_for_device:
+        state, columns, weight = self.state, working.columns, curvature.most
+        if self.remote is not None and tuning.LARGEST_HOST_MODEL < columns.size <= self.largest_gram:
             return self._minimise_remotely(working, weight, target)
-        gradient, sweeps, x = self.state.raw_gradient, self._sweeps_over_columns(working), None
+        sweeps, x, products = self._sweeps_over_columns(columns), None, None
         if sweeps:
-            model = self._column_model(working, weight)
-            violation = model.minimise(target, sweeps)
-            self.state.reads += model.reads
-            x, gradient = model.x, model.raw_gradient
+            self._weigh_means(columns, weight)
+            x, gradient = state.x[columns, 0], state.raw_gradient[:, 0].copy()
+            self.partial = ModelStep(working, x[:, None], np.zeros(1))
+            given = state.penalty, self.matrix, columns, weight, self.means, gradient, x
+            violation, reads = minimise_on_columns(*given, target, sweeps)
+            state.reads += reads
             if sweeps == tuning.MOST_SWEEPS or violation <= target:
-                return ModelStep.on(
-                    working, x[:, None], self._shift(working.columns, x - self.state.x[working.rows, 0])
-                )
+                return ModelStep(working, x[:, None], self._shift(columns, x - state.x[columns, 0]))
+            products = self.matrix.dots(columns, gradient)
+            state.reads += columns.size
         self.needs_gram = True
-        self._prepare_gram(working.columns, weight)
-        return self._by_gram(working, gradient, x, target)
+        self._prepare_gram(columns, weight)
+        return self._by_gram(x, products, target)
 
-    def _column_model(self, working: WorkingSet, weight: Array) -> ColumnModel:
-        state = self.state
-        self._weigh_means(working.columns, weight)
-        x = state.x[working.rows, 0]
-        self.partial = ModelStep.on(working, x[:, None], np.zeros(1))
-        return ColumnModel(
-            state.penalty, self.matrix, working.columns, weight, self.means, state.raw_gradient.ravel(), x
-        )
-
-    def _by_gram(self, working: WorkingSet, gradient: Array, x: Array | None, target: float) -> ModelStep:
-        """Minimise on the Gram matrix, whose columns may be more than the working set; those of it begin at ``x``."""
+    def _by_gram(self, x: Array | None, gradient: Array | None, target: float) -> ModelStep:
+        """Minimise on the columns of the Gram matrix, from x and the gradient there, or from the state without."""
         state, columns = self.state, self.gram.columns
-        values = state.x[columns, 0]
-        if x is not None:
-            values[self.gram.position[working.columns]] = x
-        self.partial = ModelStep(columns, columns, values[:, None], np.zeros(1))
-        model = GramModel(state.penalty, columns, self.gram.store, self._gradient(columns, gradient), values)
-        model.minimise(target, tuning.MOST_SWEEPS)
-        return ModelStep(columns, columns, values[:, None], self._shift(columns, values - state.x[columns, 0]))
+        if x is None or gradient is None:
+            x, gradient = state.x[columns, 0], self._exact(columns, columns)[:, 0]
+        working = WorkingSet(state.problem, columns)
+        self.partial = ModelStep(working, x[:, None], np.zeros(1))
+        GramModel(state.penalty, columns, self.gram.store, gradient, x).minimise(target, tuning.MOST_SWEEPS)
+        return ModelStep(working, x[:, None], self._shift(columns, x - state.x[columns, 0]))
 
     def _shift(self, columns: Array, change: Array) -> Array:
         """Return how the constant follows a change of these columns in the model."""
         return np.array([-float(self.means[columns] @ change)]) if self.state.intercept else np.zeros(1)
 
-    def _sweeps_over_columns(self, working: WorkingSet) -> int:
+    def _sweeps_over_columns(self, columns: Array) -> int:
         """Return as many sweeps as cost no more than the products of the columns would."""
-        columns = working.columns
         if columns.size > self.largest_gram:
             self.gram.keep(columns[:0])
             return tuning.MOST_SWEEPS
@@ -175,13 +161,6 @@ class Subproblem:
             return 0
         products = self.matrix.products_cost(columns.size, self.matrix.entries(columns))
         return min(int(products / self.matrix.sweep_cost(columns)), tuning.MOST_SWEEPS - 1)
-
-    def _gradient(self, columns: Array, gradient: Array) -> Array:
-        """Return the products of the columns with the model's raw gradient; at the state's, what is known of them."""
-        if gradient is self.state.raw_gradient:
-            return self._exact(columns, columns)[:, 0]
-        self.state.reads += columns.size
-        return self.matrix.dots(columns, gradient)
 
     def _exact(self, blocks: Array, rows: Array) -> Array:
         """Return the exact gradient of these blocks, whose ``rows`` these are, of shape (m, T)."""
@@ -221,7 +200,7 @@ class Subproblem:
             self._weigh_means(joining, weight)
             remote.admit(joining, weight, self.means)
         columns = remote.columns
-        gradient, x = self._gradient(columns, state.raw_gradient), state.x[columns, 0]
+        gradient, x = self._exact(columns, columns)[:, 0], state.x[columns, 0]
         model = DeviceModel(state.penalty, remote, gradient, x)
         if not remote.is_exact and not model.minimise_refined(target, tuning.MOST_SWEEPS):
             remote.widen()
@@ -230,24 +209,22 @@ class Subproblem:
             model = DeviceModel(state.penalty, remote, model.state.gradient, model.x)
         if remote.is_exact:
             model.minimise(target, tuning.MOST_SWEEPS)
-        return ModelStep(columns, columns, model.x[:, None], self._shift(columns, model.x - x))
+        every = WorkingSet(state.problem, columns)
+        return ModelStep(every, model.x[:, None], self._shift(columns, model.x - x))
 
     # ---- blocks
-
-    def _rounding(self) -> float:
-        """Return the violation of a block that the rounding of its gradient leaves: sweeps do not get below it."""
-        rounding = tuning.ROUNDING_FLOOR * norm(self.state.raw_gradient) * float(self.bounds.length.max())
-        return rounding if math.isfinite(rounding) else 0.0
 
     def _minimise_blocks(self, working: WorkingSet, curvature: Curvature, target: float) -> ModelStep:
         state, layout, columns = self.state, working.layout, working.columns
         x, gradient = state.x[working.rows], self._exact(working.blocks, working.rows)
-        target = max(target, self._rounding())
+        # the violation that rounding of the gradient leaves: sweeps do not get below it
+        rounding = tuning.ROUNDING_FLOOR * norm(state.raw_gradient) * float(self.bounds.length.max())
+        target = max(target, rounding) if math.isfinite(rounding) else target
         if state.loss.is_coupled:
             entries, sizes = self._movable(working, x, gradient)
             if entries.size <= 2 * self.largest_gram:
                 return self._minimise_coupled(working, curvature, target, x, gradient, entries, sizes)
-        self.partial, before = ModelStep.on(working, x, np.zeros(state.outputs)), x.copy()
+        self.partial, before = ModelStep(working, x, np.zeros(state.outputs)), x.copy()
         # with one output a sweep over the columns costs little
         most = max(1000, 2 * state.d) if state.outputs == 1 else columns.size
         if not state.loss.is_coupled and columns.size > min(self.largest_gram, most):
@@ -255,14 +232,14 @@ class Subproblem:
         model = BlockGramModel(state.penalty, layout, self._block_gram(columns, curvature.most), gradient, x)
         model.minimise(target, model.most_sweeps)
         shift = -self.means[columns] @ (x - before)
-        return ModelStep.on(working, x, shift)
+        return ModelStep(working, x, shift)
 
     def _sweep_over_blocks(self, working: WorkingSet, curvature: Curvature, target: float, x: Array) -> ModelStep:
         state, layout, part = self.state, working.layout, self.matrix.take(working.columns)
         model = BlockColumnModel(state.penalty, part, layout, curvature, state.raw_gradient, x, state.intercept)
         model.minimise(target, tuning.MOST_BLOCK_SWEEPS)
         state.reads += model.reads
-        return ModelStep.on(working, x, model.shift)
+        return ModelStep(working, x, model.shift)
 
     def _minimise_coupled(
         self, working: WorkingSet, curvature: Curvature, target: float, x: Array, gradient: Array, entries: Array,
@@ -270,7 +247,7 @@ class Subproblem:
     ) -> ModelStep:  # fmt: skip
         """Minimise over these coefficients, ``sizes`` of each block, with one matrix of them all."""
         state, columns = self.state, working.columns
-        step = self.partial = ModelStep.on(working, x, np.zeros(state.outputs))
+        step = self.partial = ModelStep(working, x, np.zeros(state.outputs))
         if not entries.size:
             return step
         layout = BlockLayout(working.blocks[sizes > 0], np.r_[0, np.cumsum(sizes[sizes > 0])], 1)
