@@ -80,8 +80,10 @@ class Limits(NamedTuple):
     max_time: float
 
 
-def as_limits(max_iter: Any, max_time: Any) -> Limits:
-    """Return the limits that a user passed; no ``max_time`` is endless."""
+def as_limits(max_iter: Any, max_time: Any, callback: Any) -> Limits:
+    """Return the limits that a user passed; no ``max_time`` is endless, and a callback must be a function."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function of a Snapshot; got {callback!r}")
     seconds = math.inf if max_time is None else as_number(max_time, "max_time", low=0.0)
     return Limits(as_count(max_iter, "max_iter", low=0), seconds)
 
@@ -195,12 +197,6 @@ class Snapshot(NamedTuple):
     x: Array
     objective: float
     trace: Trace
-
-
-def check_callback(callback: Any) -> None:
-    """Raise a TypeError unless it can be called."""
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be a function of a Snapshot; got {callback!r}")
 
 
 # ---- what comes back

@@ -46,7 +46,6 @@ from ascd.results import (
     Status,
     Trace,
     as_limits,
-    check_callback,
     has_no_minimum,
     progress_bar,
 )
@@ -134,7 +133,7 @@ def minimize(
             "problem must be an ascd.Problem with single coordinates and one output (ascd.solve takes groups and "
             f"several outputs); got {type(problem).__name__}"
         )
-    check_callback(callback)
+    limits = as_limits(DEFAULT_EPOCHS * problem.n_features if max_iter is None else max_iter, max_time, callback)
     if as_flag(intercept, "intercept"):
         start = None if x0 is None else np.append(as_finite_vector(x0, "x0", problem.n_features), 0.0)
         seen = None if callback is None else lambda snapshot: callback(snapshot._replace(x=snapshot.x[:-1]))
@@ -143,7 +142,6 @@ def minimize(
             record_gap, seen, progress, debug,
         )  # fmt: skip
         return replace(found, x=found.x[:-1].copy(), intercept=float(found.x[-1]))
-    limits = as_limits(DEFAULT_EPOCHS * problem.n_features if max_iter is None else max_iter, max_time)
     tol = as_number(tol, "tol", low=0.0)
     schedule, record_gap = Schedule(record, problem.n_features), as_flag(record_gap, "record_gap")
     problem, watch = with_local_columns(problem), Stopwatch()

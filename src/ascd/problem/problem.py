@@ -112,6 +112,8 @@ class Problem:
         #: (n_samples, n_outputs) or the number 0.0
         self.loss, self.offset = loss, offset
         self.n_outputs, self.sample_weight = loss.n_outputs, weight
+        #: √Σ s·o²
+        self.offset_length = norm(np.sqrt(self.weight)[:, None] * offset) if np.ndim(offset) else 0.0
         self.penalty, self._blocks = open_penalty(penalty, groups, self.n_features, loss.is_flat)
         #: True for one target and a penalty by coordinate: then ``parts`` are there for compiled code
         self.is_by_coordinate = self._blocks is None
@@ -207,11 +209,6 @@ class Problem:
     def weight(self) -> Array:
         """The weights as an array of length n_samples."""
         return np.full(self.n_samples, self.sample_weight, dtype=np.float64)
-
-    @cached_property
-    def offset_length(self) -> float:
-        """√Σ s·o²."""
-        return norm(np.sqrt(self.weight)[:, None] * self.offset) if np.ndim(self.offset) else 0.0
 
     @cached_property
     def groups(self) -> Groups:

@@ -24,7 +24,6 @@ from ascd.results import (
     Status,
     Trace,
     as_limits,
-    check_callback,
     progress_bar,
     tell_of_loss,
     tell_onlooker,
@@ -102,7 +101,8 @@ def solve(
         stopwatch = Stopwatch()
         solver = Solver(problem, x, intercept, constant)
         found = _run(solver, stopwatch, in_box, tol, limits, callback, show)
-    if found.converged and found.steepness > 0.0 and problem.is_by_coordinate and users_classes(problem.penalty):
+    is_proved = found.status is Status.CONVERGED
+    if is_proved and found.steepness > 0.0 and problem.is_by_coordinate and users_classes(problem.penalty):
         check_conjugate(problem, found)
     return found
 
@@ -202,8 +202,7 @@ def check_run(problem: Any, max_iter: Any, max_time: Any, callback: Any) -> Limi
     """Return the limits of a run, after a check of what else was passed."""
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be an ascd.Problem; got {type(problem).__name__}")
-    check_callback(callback)
-    return as_limits(max_iter, max_time)
+    return as_limits(max_iter, max_time, callback)
 
 
 def as_reference(problem: Problem, state: State) -> float:
@@ -233,7 +232,8 @@ def has_one_target(problem: Problem) -> bool:
     """Return True if the targets less the offset are equal for all samples that count."""
     if problem.loss.is_coupled:
         return False
-    known = (problem.loss.target - problem.offset)[problem.weight > 0.0]
+    known = problem.loss.target - problem.offset
+    known = known[problem.sample_weight > 0.0] if np.ndim(problem.sample_weight) else known
     return bool(np.all(known == known[:1]))
 
 
