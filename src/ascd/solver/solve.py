@@ -220,21 +220,16 @@ def as_reference(problem: Problem, state: State) -> float:
     value = state.seen.value
     if is_away:
         value += state.cost()
-    if state.intercept and (value <= 0.0 or has_one_target(problem)):
+    if state.intercept and not problem.loss.is_coupled:
+        known = problem.loss.target - problem.offset
+        known = known[problem.sample_weight > 0.0] if np.ndim(problem.sample_weight) else known
+        value = 0.0 if np.all(known == known[:1]) else value
+    if state.intercept and value <= 0.0:
         value = problem.objective(problem.as_given(nearest))
     if value > 0.0:
         return value
     gap = problem.gap(problem.as_given(nearest))
     return gap if math.isfinite(gap) else 1.0
-
-
-def has_one_target(problem: Problem) -> bool:
-    """Return True if the targets less the offset are equal for all samples that count."""
-    if problem.loss.is_coupled:
-        return False
-    known = problem.loss.target - problem.offset
-    known = known[problem.sample_weight > 0.0] if np.ndim(problem.sample_weight) else known
-    return bool(np.all(known == known[:1]))
 
 
 def as_start(problem: Problem, x0: Any, intercept: bool) -> Array:
