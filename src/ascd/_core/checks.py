@@ -6,7 +6,6 @@ import difflib
 import math
 import numbers
 from collections.abc import Iterable
-from reprlib import repr as short
 from typing import Any
 
 import numpy as np
@@ -87,8 +86,10 @@ def as_parameter(values: Any, name: str, size: int, *, low: float = -np.inf, fin
     scalar = isinstance(values, numbers.Real) or np.ndim(values) == 0
     array = np.atleast_1d(as_numbers(values, name)) if scalar else as_vector(values, name, size)
     array = np.asarray(array, dtype=np.float64)
-    if not np.isfinite(array).all() if finite else np.isnan(array).any():
-        raise ValueError(f"{name} must be finite; got {short(values)}" if finite else f"{name} must not hold nan")
+    if finite:
+        finite_values(array, name)
+    elif np.isnan(array).any():
+        raise ValueError(f"{name} must not hold nan")
     if low > -np.inf and (array < low).any():
         raise ValueError(f"{name} must be at least {low:g}; the smallest entry is {array.min():g}")
     return float(array[0]) if scalar else array
