@@ -27,6 +27,9 @@ MOST_SWEEPS = 1000
 #: Violations that a working set may keep, as a share of the largest one anywhere; and where the set may be the last,
 #: because no violation is outside.
 SHARE, LAST_SHARE = 0.03, 1e-5
+#: In memory the smaller share is for sets on which twenty Newton steps cost less than a pass: so much faster than
+#: reading an entry is a product of a Cholesky factor, and so many entries are read in the time of the other work.
+BLOCKED_GAIN, OVERHEAD = 24.0, 200_000.0
 #: A violation of this share of tolerance/‖x‖₁ is enough: the gap is at most about their product.
 ENOUGH = 0.3
 

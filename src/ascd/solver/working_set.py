@@ -119,7 +119,11 @@ class Chooser:
             return 0.0
         if state.matrix.brings_columns:  # a round costs more than sweeps
             return tuning.LAST_SHARE
-        return tuning.LAST_SHARE if held < self.size else tuning.SHARE
+        size = working.rows.size * state.outputs
+        # twenty Newton steps that cost less than another pass
+        steps = 20.0 * float(size) ** 3 / (3.0 * tuning.BLOCKED_GAIN) + tuning.OVERHEAD
+        is_cheap = steps <= state.matrix.entries() * state.outputs
+        return tuning.LAST_SHARE if is_cheap and held < self.size else tuning.SHARE
 
     def _violation_allowed(self, tolerance: float, share: float) -> float:
         """Return what the tolerance needs, or a share of the largest violation."""
