@@ -30,7 +30,7 @@ MODELS = {
     "lasso, standardised": (ascd.Lasso(0.05, standardize=True), SIGNAL),
     "elastic net, positive": (ascd.ElasticNet(0.05, positive=True, penalty_weights=np.arange(4.0)), SIGNAL),
     "ridge": (ascd.Ridge(2.0, tol=1e-12), SIGNAL),
-    "lasso with bounds": (ascd.Lasso(0.05, bounds=(-1.0, 0.5)), SIGNAL),
+    "lasso with bounds": (ascd.Lasso(0.05, bounds=(-1.0, 0.5), tol=1e-12), SIGNAL),
     "huber": (ascd.HuberRegressor(alpha=1.0, tol=1e-10), SIGNAL),
     "poisson": (ascd.PoissonRegressor(alpha=0.1, tol=1e-12), COUNTS),
     "logistic": (ascd.LogisticRegression(tol=1e-12, l1_ratio=1.0), LABELS),

@@ -76,7 +76,7 @@ class Terms:
         """Return the blocks that are not surely at rest, and fill in ``score``."""
         listed = self.undecided(x, estimate, radius)
         self.score.fill(-1.0)
-        self.measure(x, estimate, radius, listed)
+        fill_scores(self.parts, x.ravel(), estimate.ravel(), radius, self.norm, listed, self.score)
         return listed
 
     def measure(self, x: Array, estimate: Array, radius: Array, listed: Array) -> Measured:
@@ -171,6 +171,22 @@ def list_undecided(parts: Any, x: Array, g: Array, radius: Array, listed: Array)
 
 
 @helper
+def violation_and_score(parts: Any, x: Array, g: Array, radius: Array, norm: Array, b: int) -> tuple[float, float]:
+    """Return the violation of a block, and that over ‖A_b‖: inf where the penalty says nothing about it."""
+    violation, is_free = parts.violation_at(x, g, parts.first_at(b), b, radius[b])
+    per_norm = violation / norm[b] if violation > 0.0 and norm[b] > 0.0 else violation
+    return violation, math.inf if is_free else per_norm
+
+
+@kernel
+def fill_scores(parts: Any, x: Array, g: Array, radius: Array, norm: Array, listed: Array, score: Array) -> None:
+    """Fill in the scores of the listed blocks."""
+    for i in range(listed.size):
+        b = wide(listed[i])
+        score[b] = violation_and_score(parts, x, g, radius, norm, b)[1]
+
+
+@helper
 def measured(
     parts: Any, x: Array, g: Array, radius: Array, norm: Array, listed: Array, score: Array
 ) -> tuple[float, float, float, float]:
@@ -179,9 +195,7 @@ def measured(
     for i in range(listed.size):
         b = wide(listed[i])
         first = parts.first_at(b)
-        violation, is_free = parts.violation_at(x, g, first, b, radius[b])
-        per_norm = violation / norm[b] if violation > 0.0 and norm[b] > 0.0 else violation
-        score[b] = math.inf if is_free else per_norm
+        violation, score[b] = violation_and_score(parts, x, g, radius, norm, b)
         steepest = violation if violation > steepest or math.isnan(violation) else steepest  # nan stays
         cost += parts.cost_at(x, first, b)
         if violation > 0.0:

@@ -122,20 +122,14 @@ class GradientBounds:
 
     def _set_exact(self, blocks: Array, found: Array, here: int, gradient: Array) -> None:
         """Let these blocks refer to this raw gradient, with these products."""
-        flat, is_all = gradient.ravel(), blocks is self.everything
-        is_exact, self.exact_for = self.is_exact(gradient) or is_all, None
+        flat, is_exact = gradient.ravel(), self.is_exact(gradient) or blocks is self.everything
+        self.exact_for = None
         self.references[here], self.total[here] = flat, gradient.sum(axis=0)
         self.square[here] = square_of(flat)
-        if is_all:
-            self.used[:], self.slot[:] = 0, here
-            self.product[:] = self.estimate[:] = found
-            self.radius[:] = 0.0
-        else:
-            rows, left = self.rows(blocks), self.slot[blocks]
-            self.used -= np.bincount(left[left >= 0], minlength=self.used.size)
-            self.product[rows] = self.estimate[rows] = found
-            self.slot[blocks], self.radius[blocks] = here, 0.0
-        self.used[here] += blocks.size
+        keep_exact(
+            blocks, self.rows(blocks), np.ascontiguousarray(found), here, self.slot, self.used, self.product,
+            self.estimate, self.radius,
+        )  # fmt: skip
         self.exact_for = gradient if is_exact else None
 
 
@@ -155,6 +149,24 @@ def compare(gradient: Array, references: Array, square: Array, used: Array, spli
                 away = gradient[k] - along * references[r, k]
                 rest += away * away
             split[0, r], split[1, r] = along, length_across(rest, SQUARE_ROUNDING * SQUARE_ROUNDING * size, size)
+
+
+@kernel
+def keep_exact(
+    blocks: Array, rows: Array, found: Array, here: int, slot: Array, used: Array, product: Array, estimate: Array,
+    radius: Array,
+) -> None:  # fmt: skip
+    """Let these blocks refer to the raw gradient in this slot, with the products ``found`` of their rows."""
+    for i in range(blocks.size):
+        b = wide(blocks[i])
+        if slot[b] >= 0:
+            used[wide(slot[b])] -= 1
+        slot[b], radius[b] = here, 0.0
+    used[wide(here)] += blocks.size
+    for i in range(rows.size):
+        for t in range(found.shape[1]):
+            product[wide(rows[i]), t] = found[i, t]
+            estimate[wide(rows[i]), t] = found[i, t]
 
 
 def square_of(vector: Array) -> float:
