@@ -3,12 +3,14 @@
     loss(y, z) = log Σ_t exp(z_t) − z_y,     p = softmax(z),     raw gradient p − e_y,     Hessian diag(p) − ppᵀ.
 
 **Certificate.**  A dual point is θ_k = s_k(q_k − e_y) with q_k in the simplex, its loss terms are the Kullback–Leibler
-divergences of q_k from p_k.  With an intercept Σ_k θ_k = 0 must hold, which the raw gradient misses by ρ.  With N the
-weights of the classes, S their sum and r = N/S − (1 − ε)ρ/(εS), in the simplex for ε ≥ max_t |ρ_t|/N_t,
-q_k = (1 − ε)p_k + ε·r meets it.  It is ε√(2S) away at most; divergences are convex in q, so that one grows by at most
-ε·max_t −log p_t ≤ ε(log T + max z − min z).  With o = 1 − p_y, that of q = (1 − s)e_y + s·p is
+divergences of q_k from p_k.  With an intercept Σ_k θ_k = 0 must hold, which the raw gradient V misses by ρ.  With
+M = Σ_k s_k(diag(p_k) − p_kp_kᵀ) and Ma = −ρ (one entry of a is 0), q_k = p_k∘(1 + a − ⟨p_k, a⟩) meets it, and
+|θ_kt − V_kt| ≤ η·|V_kt| with η = 2·max|a|, to which the relative errors of V are added.  M without a row and column has
+an inverse without negative entries, so that |a| ≤ M⁻¹|ρ| is known well.  Scaled by s, q = (1 − s)e_y + s·q_k differs
+from q̂ = (1 − s)e_y + s·p_k by δ with |δ_t| ≤ η·s·min(p_t, 1 − p_t) and Σ_t δ_t = 0.  With log(1 + t) ≤ t,
 
-    KL(q ‖ p) = s·o·log s + (p_y + (1 − s)o)·log((p_y + (1 − s)o)/p_y).
+    KL(q ‖ p) ≤ KL(q̂ ‖ p) + Σ_t δ_t·log(q̂_t/p_t) + Σ_t δ_t²/q̂_t,     and with o = 1 − p_y
+    KL(q̂ ‖ p) = s·o·log s + (p_y + (1 − s)o)·log((p_y + (1 − s)o)/p_y).
 """
 
 from __future__ import annotations
@@ -42,32 +44,10 @@ class Softmax:
         self.loss, self.given = SOFTMAX, labels
         self.counted = weight > 0.0
 
-    def evaluate(self, Z: Array, intercept: bool) -> tuple[float, Array, Curvature, Array]:
-        """Return the value, the raw gradient (d, T), the curvature, and the best intercepts, which move Z in place.
-
-        The intercepts sum to 0.
-        """
-        shift, found = np.zeros(self.n_outputs), self._evaluate(Z)
-        for _ in range(50 if intercept else 0):
-            value, gradient, curvature = found
-            sums = gradient.sum(axis=0)
-            if np.abs(sums).max() <= BALANCED * float(np.abs(gradient).sum()):
-                break
-            shared: Any = curvature.shared
-            step = constant_step(np.diag(curvature.own.sum(axis=0)) - shared.T @ shared, sums)
-            for t in 0.5 ** np.arange(20):
-                there = self._evaluate(Z + t * step)
-                if there[0] <= value + 1e-4 * t * float(sums @ step) + 1e-15 * value:
-                    break
-            else:
-                break
-            is_small = np.abs(t * step).max() <= BALANCED * (1.0 + np.abs(Z).max())
-            is_small = is_small or (t < 1.0 and there[0] >= value)  # rounding is all that is left
-            shift, found = shift + t * step, there
-            Z += t * step
-            if is_small:
-                break
-        return (*found, shift)
+    def evaluate(self, Z: Array, intercept: bool, guess: float = 0.0) -> tuple[float, Array, Curvature, Array]:
+        """Return the value, the raw gradient (d, T), the curvature, and the best intercepts, which move Z in place."""
+        shift = self.balance(Z) if intercept else np.zeros(self.n_outputs)
+        return (*self._evaluate(Z), shift)
 
     def _evaluate(self, Z: Array) -> tuple[float, Array, Curvature]:
         gradient, own, shared = np.empty((3, *Z.shape))
@@ -76,8 +56,36 @@ class Softmax:
         share(costs.CURVED_SAMPLE * Z.size, self.labels.size, fill_softmax, *given)
         return float(losses.sum()), gradient, Curvature(own, shared, most)
 
+    def balance(self, Z: Array) -> Array:
+        """Add the best constants, which sum to 0, to the predictions, in place; return them."""
+        shift = np.zeros(self.n_outputs)
+        value, gradient, curvature = self._evaluate(Z)
+        for _ in range(50):
+            sums = gradient.sum(axis=0)
+            if np.abs(sums).max() <= BALANCED * float(np.abs(gradient).sum()):
+                break
+            step = constant_step(self._total(curvature), sums)
+            for t in 0.5 ** np.arange(20):
+                there = self._evaluate(Z + t * step)
+                if there[0] <= value + 1e-4 * t * float(sums @ step) + 1e-15 * value:
+                    break
+            else:
+                break
+            is_small = np.abs(t * step).max() <= BALANCED * (1.0 + np.abs(Z).max())
+            is_small = is_small or (t < 1.0 and there[0] >= value)  # rounding is all that is left
+            shift, (value, gradient, curvature) = shift + t * step, there
+            Z += t * step
+            if is_small:
+                break
+        return shift
+
+    @staticmethod
+    def _total(curvature: Curvature) -> Array:
+        shared: Any = curvature.shared
+        return np.diag(curvature.own.sum(axis=0)) - shared.T @ shared
+
     def gap(self, Z: Array, dual: Array, reach: Array, scale: float) -> float:
-        """Return the Kullback–Leibler divergences at scale·gradient, each larger by ``reach``, if there is one."""
+        """Return the Kullback–Leibler divergences at scale·gradient, the largest within shares ``reach`` of it."""
         terms = np.empty(self.labels.size)
         given = (Z, self.labels, self.weight, self.errors(Z), reach, scale, np.empty(Z.shape), terms)
         share(costs.CURVED_SAMPLE * Z.size, terms.size, fill_gaps, *given)
@@ -98,23 +106,26 @@ class Softmax:
 
 
 class SoftmaxDual(GradientDual):
-    """The raw gradient as dual point; ``near`` returns by how much the divergence of each sample grows."""
+    """The raw gradient as dual point; ``near`` returns a share of the probabilities for each sample."""
 
     def __init__(self, loss: Softmax, point: Any) -> None:
         self.loss, self.point = loss, point
 
     def near(self, dual: Array, misses: Array) -> tuple[Array, float]:
         """Return how far the nearest dual point with sums of 0 is, where sums are off by ``misses`` (1, T)."""
-        loss, size, Z, mixed = self.loss, np.abs(dual), self.point.predictor, 0.0
-        part, weight = loss.errors(Z), loss.weight
+        loss, size = self.loss, np.abs(dual)
+        part = loss.errors(self.point.predictor)
         if misses.size:
-            classes = np.bincount(loss.labels, weight, loss.n_outputs)
-            mixed = 1.1 * float(np.max((misses[-1] + part @ size) / classes))
-        reach, part = mixed * (math.log(loss.n_outputs) + np.ptp(Z, axis=1)), part[loss.counted]
-        if not (mixed < 1.0 and np.max(part, initial=0.0) <= 0.25):  # nan is not
-            return reach, math.inf
-        lengths = part * np.hypot.reduce(size[loss.counted], axis=1) / np.sqrt(weight[loss.counted])
-        return reach, norm(lengths) * (1.0 + 1e-9) + mixed * math.sqrt(2.0 * float(weight.sum()))
+            missed = misses[-1] + part @ size
+            own, shared, _ = self.point.curvature
+            sizes = np.diag(own.sum(axis=0)) + np.abs(shared).T @ np.abs(shared)  # of what is subtracted
+            total = loss._total(self.point.curvature)
+            part = part + 2.1 * largest_solution(total, sizes, missed, loss.weight.size)
+        counted = loss.counted
+        if not np.max(part[counted], initial=0.0) <= 0.25:  # else it may leave the simplex
+            return part, math.inf
+        lengths = part[counted] * np.hypot.reduce(size[counted], axis=1) / np.sqrt(loss.weight[counted])
+        return part, norm(lengths) * (1.0 + 1e-9)
 
 
 def constant_step(matrix: Array, gradient: Array) -> Array:
@@ -142,6 +153,27 @@ def solve_singular(matrix: Array, right: Array) -> Array:
     solution[kept] = np.linalg.lstsq(inner, right[kept] / unit[:, None], rcond=1e-13)[0] / unit[:, None]
     solution -= solution.mean(axis=0)
     return solution
+
+
+def largest_solution(matrix: Array, sizes: Array, size: Array, terms: int) -> float:
+    """Return max|a| at most, for Ma = r with |r| ≤ size, r and M's rows summing to 0, and one entry of a 0.
+
+    With B nearly the inverse of M without that row and column and E = I − MB, M⁻¹ = B(I − E)⁻¹.  Entries of M are
+    differences of two sums over so many ``terms``, whose ``sizes`` say what rounding may leave in them.
+    """
+    kept = np.delete(np.arange(size.size), int(np.argmax(np.diagonal(matrix))))
+    inner = matrix[np.ix_(kept, kept)]
+    try:
+        inverse = np.linalg.inv(inner)
+    except np.linalg.LinAlgError:
+        return math.inf
+    error = np.abs(np.eye(kept.size) - inner @ inverse).sum(axis=1)
+    rounding = (terms + size.size + 16.0) * UNIT * sizes[np.ix_(kept, kept)]
+    error = error + (rounding @ np.abs(inverse)).sum(axis=1)
+    off = float(error.max())
+    if not off < 0.1:
+        return math.inf
+    return float(np.max(np.abs(inverse) @ (size[kept] + 1.2 * off * float(size[kept].max()))))
 
 
 @helper
@@ -195,12 +227,14 @@ def fill_gaps(
         if weight[k] > 0.0:
             y = wide(labels[k])
             loss, others = fill_shares(z[k], y, shares[k])
-            found = largest_divergence(shares[k, y], others, loss, scale, below, errors[k])
-            terms[k] = weight[k] * (found + (reach[k] if reach.size > 0 else 0.0))
+            near = reach[k] if reach.size > 0 else 0.0
+            terms[k] = weight[k] * largest_divergence(shares[k, y], others, loss, scale, below, errors[k], near)
 
 
 @helper
-def largest_divergence(own: float, others: float, loss: float, scale: float, below: float, error: float) -> float:
+def largest_divergence(
+    own: float, others: float, loss: float, scale: float, below: float, error: float, reach: float
+) -> float:
     """Return KL(q ‖ p) of one sample, at most; ``below`` is log(scale), 0 for a scale of 0."""
     joined = own + (1.0 - scale) * others
     if own > 0.5:
@@ -210,4 +244,6 @@ def largest_divergence(own: float, others: float, loss: float, scale: float, bel
     else:
         ratio, lost = math.log(joined) + loss, 8.0 * UNIT * joined * loss  # a difference of logarithms
     first, second = scale * others * below, joined * ratio
-    return max(first + second, 0.0) + (8.0 * UNIT + error) * (abs(first) + abs(second)) + lost
+    term = max(first + second, 0.0) + (8.0 * UNIT + error) * (abs(first) + abs(second)) + lost
+    term += reach * scale * (others * abs(below) + min(own, others) * abs(ratio))
+    return term + 2.0 * reach * reach * others
