@@ -44,23 +44,14 @@ class Softmax:
         self.loss, self.given = SOFTMAX, labels
         self.counted = weight > 0.0
 
-    def evaluate(self, Z: Array, intercept: bool, guess: float = 0.0) -> tuple[float, Array, Curvature, Array]:
-        """Return the value, the raw gradient (d, T), the curvature, and the best intercepts, which move Z in place."""
-        shift = self.balance(Z) if intercept else np.zeros(self.n_outputs)
-        return (*self._evaluate(Z), shift)
+    def evaluate(self, Z: Array, intercept: bool) -> tuple[float, Array, Curvature, Array]:
+        """Return the value, the raw gradient (d, T), the curvature, and the best intercepts, which move Z in place.
 
-    def _evaluate(self, Z: Array) -> tuple[float, Array, Curvature]:
-        gradient, own, shared = np.empty((3, *Z.shape))
-        losses, most = np.empty((2, self.labels.size))
-        given = (Z, self.labels, self.weight, gradient, losses, own, shared, most)
-        share(costs.CURVED_SAMPLE * Z.size, self.labels.size, fill_softmax, *given)
-        return float(losses.sum()), gradient, Curvature(own, shared, most)
-
-    def balance(self, Z: Array) -> Array:
-        """Add the best constants, which sum to 0, to the predictions, in place; return them."""
-        shift = np.zeros(self.n_outputs)
-        value, gradient, curvature = self._evaluate(Z)
-        for _ in range(50):
+        The intercepts sum to 0.
+        """
+        shift, found = np.zeros(self.n_outputs), self._evaluate(Z)
+        for _ in range(50 if intercept else 0):
+            value, gradient, curvature = found
             sums = gradient.sum(axis=0)
             if np.abs(sums).max() <= BALANCED * float(np.abs(gradient).sum()):
                 break
@@ -73,11 +64,18 @@ class Softmax:
                 break
             is_small = np.abs(t * step).max() <= BALANCED * (1.0 + np.abs(Z).max())
             is_small = is_small or (t < 1.0 and there[0] >= value)  # rounding is all that is left
-            shift, (value, gradient, curvature) = shift + t * step, there
+            shift, found = shift + t * step, there
             Z += t * step
             if is_small:
                 break
-        return shift
+        return (*found, shift)
+
+    def _evaluate(self, Z: Array) -> tuple[float, Array, Curvature]:
+        gradient, own, shared = np.empty((3, *Z.shape))
+        losses, most = np.empty((2, self.labels.size))
+        given = (Z, self.labels, self.weight, gradient, losses, own, shared, most)
+        share(costs.CURVED_SAMPLE * Z.size, self.labels.size, fill_softmax, *given)
+        return float(losses.sum()), gradient, Curvature(own, shared, most)
 
     @staticmethod
     def _total(curvature: Curvature) -> Array:
