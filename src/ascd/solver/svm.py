@@ -276,18 +276,17 @@ class BoxDescent:
 
     def _improve_free(self) -> None:
         """Minimise over the free coordinates that moved most since the last time, where sweeps have cost as much."""
-        size, n = min(tuning.MOST_FREE, self.x.size), self.x.size
-        products = self.design.products_cost(size, size * self.design.entries() // n)
-        is_crowded = self.is_short and self.n_active > self.raw_gradient.size
-        if is_crowded or self.since_model < products + tuning.MODEL_STEPS * size**2:
+        if self.is_short and self.n_active > self.raw_gradient.size:
             return
         is_free = (self.penalty.lower < self.x) & (self.x < self.penalty.upper)
         moved = np.where(is_free, np.abs(self.x - self.before), 0.0) * self.parts.norm
-        columns = np.sort(np.argsort(-moved, kind="stable")[:size])
+        columns = np.sort(np.argsort(-moved, kind="stable")[: tuning.MOST_FREE])
         columns = columns[moved[columns] > 0.0]
-        self.before, self.since_model = self.x.copy(), 0.0
-        if columns.size:
-            self._minimise_over(columns)
+        products = self.design.products_cost(columns.size, self.design.entries(columns))
+        if self.since_model >= products + tuning.MODEL_STEPS * columns.size**2:
+            self.before, self.since_model = self.x.copy(), 0.0
+            if columns.size:
+                self._minimise_over(columns)
 
     def _minimise_over(self, columns: Array) -> None:
         """Minimise over these columns with their Gram matrix, to a share of the largest violation."""

@@ -87,10 +87,10 @@ FEW_IN_BOX, UNDER_GOAL = 50, 0.98
 #: it take some 60,000; rounds without a smaller gap, after which rounding errors are all that is left.
 SWEEPS_A_ROUND, ROUND_LENGTH, MOST_IDLE_ROUNDS = 10, 2e5, 500
 #: Coordinates of a free-set model, and its cost in nanoseconds for each pair of them beside their products.
-MOST_FREE, MODEL_STEPS = 200, 150.0
+MOST_FREE, MODEL_STEPS = 400, 150.0
 #: Costs in nanoseconds: a product of two numbers in outer products of columns, one in a Cholesky factor, and the calls
 #: of a Newton step; sweeps go before an interior point method until they have cost this share of it.
-BOX_PRODUCT, BOX_CUBE, BOX_CALLS, INTERIOR_WAIT = 0.5, 0.1, 1e5, 0.1
+BOX_PRODUCT, BOX_CUBE, BOX_CALLS, INTERIOR_WAIT = 0.5, 0.1, 1e5, 0.5
 
 # ---- line search
 
