@@ -73,7 +73,7 @@ def test_groups_that_are_wrong_are_named(groups, error, words):
         (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1.0, 5), groups=5), ValueError, "leave groups=None"),
         (lambda: ascd.Problem(A, Y[:9], penalty=ascd.L21(1.0)), ValueError, "b must have|length"),
         (lambda: ascd.Problem(A, Y + np.nan), ValueError, "b must be finite"),
-        (lambda: ascd.Problem(A, Y, penalty=ascd.L1(1.0), groups=5), ValueError, "L1 is one by coordinate"),
+        (lambda: ascd.Problem(A, Y, penalty=ascd.L1(1.0), groups=5), ValueError, "this one is by coordinate"),
         (lambda: ascd.Problem(A, Y, penalty="l1"), TypeError, "must be an object such as ascd.L1"),
         (lambda: ascd.Problem(A, Y, penalty=ascd.L21), TypeError, "must be made with its parameters, as L21"),
         (lambda: ascd.Problem(A, CLASSES, "softmax", offset=Y[:, 0]), ValueError, "the softmax loss takes none"),

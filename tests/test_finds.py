@@ -96,7 +96,7 @@ def solve(**options):
         ),
         (lambda: ascd.Problem(EYE, 3.0), "b must have the shape"),
         (lambda: ascd.Problem(EYE, None), "b must have the shape"),
-        (lambda: ascd.Problem(EYE, Y, penalty=ascd.L21), r"as L21\(...\); got the class itself"),
+        (lambda: ascd.Problem(EYE, Y, penalty=ascd.L21), r"as L21\(...\); got <class"),
         (lambda: ascd.Problem(EYE, [0, 1, 10**12], "softmax"), "the largest is 1000000000000: number"),
         (lambda: ascd.Problem(EYE, Y, groups=[np.nan, 1.0, 2.0]), "the label of column 0 is nan"),
         (lambda: solve(x0="a"), "x0 must hold real numbers"),
@@ -112,7 +112,7 @@ def test_input_that_cannot_be_is_named(call, words):
 @pytest.mark.parametrize("penalty", [ascd.L1, ascd.L2, partial(ascd.L1L2, 0.0), partial(ascd.BoundedL1L2, 0.0)])
 def test_strengths_that_overflow_with_their_weights_are_refused(penalty):
     """Zero coefficients cost inf·0 = nan."""
-    with pytest.raises(ValueError, match=r"weights times (strength|l2) must be finite; they are up to 1e\+11 and 1e"):
+    with pytest.raises(ValueError, match="strengths times their weights must be finite; l[12] is inf"):
         ascd.Problem(np.eye(2), [1.0, 1.0], penalty=penalty(1e300, weights=1e11))
     fitting = ascd.Problem(np.eye(2), [1.0, 1.0], penalty=penalty(1e290, weights=1e11))
     with pytest.raises(ValueError, match="alphas must be smaller: with 1e\\+10 the penalty overflows"):

@@ -114,7 +114,7 @@ def test_a_type_checker_knows_the_estimators(tmp_path):
     found = checked(tmp_path, {"typed": TYPED, "absent": ABSENT, "everything": EVERYTHING, "readme": readme})
     assert found["readme"] == "", "the README has the types that a strict checker wants"
     revealed = re.findall(r"ascd(?:\.[a-z_]+)+\.[A-Z]\w*", found["typed"])
-    kinds = ("estimators.least_squares.Lasso", "estimators.svm.LinearSVC", "problem.penalties.L1")
+    kinds = ("estimators.least_squares.Lasso", "estimators.svm.LinearSVC", "problem.penalties.Net")
     assert revealed == [f"ascd.{kind}" for kind in kinds]
     assert 'Unexpected keyword argument "alfa" for "Lasso"' in found["typed"]
     assert 'Module "ascd" has no attribute "NoSuchThing"' in found["absent"]

@@ -148,34 +148,36 @@ def test_weight_zero_leaves_the_coordinate_free(penalty):
 
 
 BAD = [
-    (ascd.L1(-1.0), ValueError, ["L1 strength", "at least 0", "-1"]),
-    (ascd.L1(math.nan), ValueError, ["L1 strength", "finite", "nan"]),
-    (ascd.L1("strong"), TypeError, ["L1 strength", "real numbers"]),
-    (ascd.L1(1.0, [1.0, 2.0]), ValueError, ["L1 weights", "length 4", "2"]),
-    (ascd.L1(1.0, [1.0, 2.0, -3.0, 0.0]), ValueError, ["L1 weights", "at least 0", "-3"]),
-    (ascd.L1(1.0, np.ones((2, 2))), ValueError, ["L1 weights", "one-dimensional", "(2, 2)"]),
-    (ascd.L1(1.0, 1.0, math.inf), ValueError, ["L1 linear", "finite", "inf"]),
-    (ascd.L2(-0.5), ValueError, ["L2 strength", "at least 0", "-0.5"]),
-    (ascd.Zero([1.0]), ValueError, ["Zero linear", "length 4", "1"]),
-    (ascd.L1L2(1.0, -1.0), ValueError, ["L1L2 l2", "at least 0", "-1"]),
-    (ascd.L1L2(1.0, 1.0, 1.0, "x"), TypeError, ["L1L2 linear", "real numbers"]),
-    (ascd.Box(1.0, 0.0), ValueError, ["Box lower", "upper", "1.0", "0.0"]),
-    (ascd.Box(math.inf, math.inf), ValueError, ["Box lower", "+inf"]),
-    (ascd.Box(-math.inf, -math.inf), ValueError, ["upper", "-inf"]),
-    (ascd.Box(math.nan, 1.0), ValueError, ["Box lower", "nan"]),
-    (ascd.Box(0.0, 1.0, -1.0), ValueError, ["Box l2", "at least 0", "-1"]),
-    (ascd.BoundedL1L2(1.0, 1.0, 2.0, 1.0), ValueError, ["BoundedL1L2 lower", "2.0", "1.0"]),
-    (ascd.BoundedL1L2(1.0, upper=-math.inf), ValueError, ["BoundedL1L2 lower", "upper"]),
-    (ascd.BoundedL1L2(1.0, weights=[1.0]), ValueError, ["BoundedL1L2 weights", "length 4"]),
-    (ascd.L1, TypeError, ["penalty", "NamedTuple"]),
-    ("l1", TypeError, ["penalty", "'l1'", "NamedTuple"]),
+    (lambda: ascd.L1(-1.0), ValueError, ["L1 strength", "at least 0", "-1"]),
+    (lambda: ascd.L1(math.nan), ValueError, ["L1 strength", "finite", "nan"]),
+    (lambda: ascd.L1("strong"), TypeError, ["L1 strength", "real numbers"]),
+    (lambda: ascd.L1(1.0, [1.0, 2.0]), ValueError, ["penalty l1", "length 4", "2"]),
+    (lambda: ascd.L1(1.0, [1.0, 2.0, -3.0, 0.0]), ValueError, ["L1 weights", "at least 0", "-3"]),
+    (lambda: ascd.L1(1.0, np.ones((2, 2))), ValueError, ["L1 weights", "one-dimensional", "(2, 2)"]),
+    (lambda: ascd.L1(1.0, 1.0, math.inf), ValueError, ["L1 linear", "finite", "inf"]),
+    (lambda: ascd.L2(-0.5), ValueError, ["L2 strength", "at least 0", "-0.5"]),
+    (lambda: ascd.Zero([1.0]), ValueError, ["penalty linear", "length 4", "1"]),
+    (lambda: ascd.L1L2(1.0, -1.0), ValueError, ["L1L2 l2", "at least 0", "-1"]),
+    (lambda: ascd.L1L2(1.0, 1.0, 1.0, "x"), TypeError, ["L1L2 linear", "real numbers"]),
+    (lambda: ascd.Box(1.0, 0.0), ValueError, ["Box lower", "upper", "1.0", "0.0"]),
+    (lambda: ascd.Box(math.inf, math.inf), ValueError, ["Box lower", "+inf"]),
+    (lambda: ascd.Box(-math.inf, -math.inf), ValueError, ["upper", "-inf"]),
+    (lambda: ascd.Box(math.nan, 1.0), ValueError, ["Box lower", "nan"]),
+    (lambda: ascd.Box(0.0, 1.0, -1.0), ValueError, ["Box l2", "at least 0", "-1"]),
+    (lambda: ascd.BoundedL1L2(1.0, 1.0, 2.0, 1.0), ValueError, ["BoundedL1L2 lower", "2.0", "1.0"]),
+    (lambda: ascd.BoundedL1L2(1.0, upper=-math.inf), ValueError, ["BoundedL1L2 lower", "upper"]),
+    (lambda: ascd.BoundedL1L2(1.0, weights=[1.0]), ValueError, ["penalty l1", "length 4"]),
+    (lambda: ascd.L1([1.0, 2.0, 3.0], [1.0, 2.0]), ValueError, ["L1 weights", "length 3", "2"]),
+    (lambda: ascd.L1(1e200, 1e200), ValueError, ["penalty", "finite", "l1"]),
+    (lambda: ascd.L1, TypeError, ["penalty", "NamedTuple"]),
+    (lambda: "l1", TypeError, ["penalty", "'l1'", "NamedTuple"]),
 ]
 
 
 @pytest.mark.parametrize(("penalty", "error", "words"), BAD)
 def test_bad_parameters_are_named(penalty, error, words):
     with pytest.raises(error) as caught:
-        as_penalty(penalty, N)
+        as_penalty(penalty(), N)
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 

@@ -58,7 +58,7 @@ def minimum(loss):
     case = regression(*SIZE, loss, seed=13)
     if loss != "squared":
         return ascd.minimize(case.library(), "cyclic", tol=1e-12, step="line-search").objective
-    model = Lasso(alpha=case.penalty.strength / SIZE[0], fit_intercept=False, tol=1e-14, max_iter=100_000)
+    model = Lasso(alpha=case.penalty.l1 / SIZE[0], fit_intercept=False, tol=1e-14, max_iter=100_000)
     return case.library().objective(model.fit(case.A, case.b).coef_)
 
 

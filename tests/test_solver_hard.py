@@ -115,7 +115,7 @@ def test_scales_from_1e_8_to_1e8(loss, number, penalty):
     b = target_of(loss, A, rng)
     scales = np.logspace(-8, 8, 6)
     solution = ascd.solve(ascd.Problem(A * scales, b, loss, penalty), tol=1e-6, intercept=intercept)
-    if penalty == ascd.L1(1e-3) and not solution.converged:
+    if number == 1 and not solution.converged:
         # |⟨a_j, θ⟩| ≤ 1e-3 with ‖a_j‖ = 6e8: what float64 leaves of θ's last digit is more than a proof may lose
         assert solution.status is ascd.Status.STALLED
         same = ascd.solve(ascd.Problem(A, b, loss, ascd.L1(1e-3, 1.0 / scales)), tol=1e-6, intercept=intercept)

@@ -156,7 +156,7 @@ def as_steepness(steepness: Any, parts: Parts) -> Any:
     family, scaled, smooth_only = STEEPNESS[steepness]
     if smooth_only and not getattr(parts.penalty, "is_smooth", bool)():
         raise ValueError(
-            f"steepness {steepness!r} needs a smooth penalty (Zero or L2); {type(parts.penalty).__name__} is not: "
+            f"steepness {steepness!r} needs a smooth penalty, such as Zero or L2, and this one is not: "
             f"use {', '.join(name for name, row in STEEPNESS.items() if not row[2])}"
         )
     root: Array = np.sqrt(parts.lipschitz)

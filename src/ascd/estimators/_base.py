@@ -53,7 +53,7 @@ from ascd.estimators._solving import (
     solve_problem,
     warn_of_copies,
 )
-from ascd.problem.penalties import L1L2, BoundedL1L2
+from ascd.problem.penalties import Net
 from ascd.problem.problem import Problem
 from ascd.results import Status
 
@@ -195,27 +195,16 @@ class LinearModel(BaseEstimator):
         return total, 1.0 / total
 
     def _penalty(self, strength: float, ratio: float, n_features: int, scale: Array | None) -> Any:
-        """Return strength·Σ_j weight_j·(ratio·scale_j·|w_j| + (1 − ratio)/2·scale_j²·w_j²), within bounds.
-
-        There are two kinds, with and without bounds, whatever parts are zero: the code compiled for one estimator then
-        serves the others too.
-        """
-        l1, l2 = ratio * strength, (1.0 - ratio) * strength
+        """Return strength·Σ_j weight_j·(ratio·scale_j·|w_j| + (1 − ratio)/2·scale_j²·w_j²), within bounds."""
         if not math.isfinite(strength):
             raise ValueError(TOO_STRONG)
-        weights: Any = 1.0
-        if self.penalty_weights is not None:
-            weights = as_parameter(self.penalty_weights, "penalty_weights", n_features, low=0.0)
-        strengths: tuple[Any, Any] = float(l1), float(l2)
-        if scale is not None:
-            weights = weights * (scale if l1 else scale**2)
-            strengths = (float(l1), l2 * scale) if l1 and l2 else strengths
-        if self.bounds is None and not self.positive:
-            return L1L2(*strengths, weights)
+        weights: Any = 1.0 if self.penalty_weights is None else self.penalty_weights
+        weights, units = as_parameter(weights, "penalty_weights", n_features, low=0.0), 1.0 if scale is None else scale
+        l1, l2 = float(ratio * strength), float((1.0 - ratio) * strength)
         lower, upper = as_bounds((-math.inf, math.inf) if self.bounds is None else self.bounds, n_features)
         if self.positive:
             lower = np.maximum(lower, 0.0) if np.ndim(lower) else max(lower, 0.0)
-        return BoundedL1L2(*strengths, lower, upper, weights)
+        return Net(l1 and l1 * weights * units, l2 and l2 * weights * units**2, 0.0, lower, upper)
 
     def _problem(self, data: Training, penalty: Any, loss: Any = None) -> Any:
         """Return the problem of the data with this penalty, which is part of F."""

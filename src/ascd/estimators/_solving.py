@@ -29,7 +29,7 @@ from ascd.matrix.base import DataGone, as_block
 from ascd.matrix.columns import UNIT
 from ascd.problem.block_penalties import BlockNorm
 from ascd.problem.certificate import predictor_error
-from ascd.problem.penalties import L1L2, BoundedL1L2
+from ascd.problem.penalties import Net
 from ascd.problem.problem import Problem
 from ascd.results import Solution, Status, hearing_of_losses, tell_of_loss
 from ascd.solver import path, solve
@@ -135,8 +135,8 @@ def energy_of(mu: Any, x: Array) -> float:
 
 def curvatures_of(penalty: Any) -> Any:
     """Return the μ_j of a penalty ½·Σ μ_j x_j², one number or one a row of x; None where it has kinks."""
-    if isinstance(penalty, L1L2 | BoundedL1L2) and not np.any(penalty.l1):
-        return penalty.l2 * penalty.weights
+    if isinstance(penalty, Net) and not np.any(penalty.l1):
+        return penalty.l2
     if isinstance(penalty, BlockNorm) and not (np.any(penalty.group) or np.any(penalty.l1)):
         return np.asarray(penalty.ridge)[:, None]
     return None

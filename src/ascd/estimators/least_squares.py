@@ -49,7 +49,7 @@ from ascd.estimators._solving import (
 )
 from ascd.estimators.paths import model_path
 from ascd.problem.block_penalties import BlockNorm, SparseGroup
-from ascd.problem.penalties import L1L2
+from ascd.problem.penalties import Net
 from ascd.problem.problem import Problem
 from ascd.results import Status
 from ascd.solver import solve
@@ -111,7 +111,7 @@ class LeastSquares(LinearRegressor):
 
     def _solve(self, data: Training, problems: list[Any]) -> list[Any]:
         settings, penalty = self._settings(), problems[0].penalty
-        if settings.solver == "auto" and isinstance(penalty, L1L2) and penalty.l1 == 0.0 and data.X.is_local:
+        if settings.solver == "auto" and isinstance(penalty, Net) and penalty.is_smooth() and data.X.is_local:
             return solve_smooth(problems, data.X.matrix, settings, intercept=self.fit_intercept)
         return super()._solve(data, problems)
 

@@ -24,7 +24,7 @@ from ascd.estimators._base import LinearClassifier, certificate_of
 from ascd.estimators._data import Data, Training, fit_method
 from ascd.estimators._parameters import FROM_ZERO, POSITIVE, Parameter, StrOptions, estimator
 from ascd.estimators._solving import FINEST, Followed, Settings, energy_of, one_by_one, solve_in_turn, solve_problem
-from ascd.problem.penalties import BoundedL1L2
+from ascd.problem.penalties import Net
 from ascd.problem.problem import Problem
 from ascd.problem.tuning import LARGEST_WEIGHT, SMALLEST_SQUARE
 from ascd.results import Solution, Status
@@ -108,10 +108,13 @@ class LinearSVC(LinearClassifier):
         """Return the problems of all classes, for C = 1/strength."""
         X, share = data.X, 1.0 if self.penalty == "l1" else 0.0
         penalty = self._penalty(1.0, share, X.shape[1], None)
-        is_dual = self._is_dual(X.shape[0] < X.shape[1] and X.is_local, np.atleast_1d(penalty.weights))
+        is_dual = self._is_dual(X.shape[0] < X.shape[1] and X.is_local, np.atleast_1d(penalty.l1 + penalty.l2))
         X = X.laid_out(by_samples=is_dual)
         if self.fit_intercept:
-            X, penalty = X.with_constant(self.intercept_scaling), with_constant(penalty, X.shape[1])
+            X, penalty = (
+                X.with_constant(self.intercept_scaling),
+                with_constant(penalty, X.shape[1], Net(share, 1.0 - share)),
+            )
         # the class that each problem sets against the rest: the second of two, or each of more
         positives = range(1 if len(self.classes_) == 2 else 0, len(self.classes_))
         targets = [np.where(data.y == k, 1.0, -1.0) for k in positives]
@@ -202,7 +205,7 @@ class LinearSVC(LinearClassifier):
 
     def _solve_dual(self, machines: Machines, settings: Settings) -> list[Solution]:
         X, C, penalty = machines.X, machines.C, machines.penalty
-        weights, has_bounds = penalty.weights, isinstance(penalty, BoundedL1L2)
+        weights, has_bounds = penalty.l2, np.isfinite(penalty.lower).any() or np.isfinite(penalty.upper).any()
         pairs = list(zip(machines.targets, machines.weights, strict=True))
         boxes = [signed_box(target, C, self.loss, weight) for target, weight in pairs]
         loss: Any = "squared"
@@ -239,14 +242,9 @@ class Machines(NamedTuple):
     C: float
 
 
-def with_constant(penalty: Any, n_features: int) -> Any:
-    """Return the penalty with a last coordinate of weight 1 that has no bounds."""
-    longer = {}
-    for name, free in (("weights", 1.0), ("lower", -np.inf), ("upper", np.inf)):
-        known = getattr(penalty, name, free)
-        if np.ndim(known) or known != free:
-            longer[name] = np.append(np.broadcast_to(known, n_features), free)
-    return penalty._replace(**longer)
+def with_constant(penalty: Net, n_features: int, own: Net) -> Net:
+    """Return the penalty with a last coordinate, whose penalty is ``own``."""
+    return Net(*(np.append(np.broadcast_to(field, n_features), last) for field, last in zip(penalty, own, strict=True)))
 
 
 def solve_dual(problem: Problem, zero_objective: float, settings: Settings) -> Solution:

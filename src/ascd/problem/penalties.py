@@ -1,9 +1,8 @@
 """Penalties by coordinate, Σ_j Ψ_j(x_j), with the methods of ``ascd.protocols.Penalty``.
 
-The library's are Ψ_j(x) = l1·|x| + ½·l2·x² + linear·x, inside lower ≤ x ≤ upper for ``Box`` and ``BoundedL1L2``.  Every
-parameter is one number for all coordinates or an array with one for each; ``at(parameter, j)`` reads both.  ``weights``
-multiply the penalty of a coordinate (0 leaves it unpenalised).  ``l1_l2_linear`` of a class returns the numbers of a
-coordinate; terms that a class does not have are the constant 0.0, whose branches the compiler removes.
+All of the library's are one kind, ``Net``: Ψ_j(x) = l1_j·|x| + ½·l2_j·x² + linear_j·x for lower_j ≤ x ≤ upper_j, and
+``L1``, ``Box`` and the other functions name its special cases.  So one compiled kernel serves them all: ``check`` makes
+every field a number, or every one an array with an entry for each coordinate.
 
 All else that the library needs follows from the contract's five methods, for a user's penalty as for these: the allowed
 point nearest to 0 from ``cost`` and ``prox``, whether Ψ_j falls for ever from ``cost_conjugate``.
@@ -12,9 +11,8 @@ point nearest to 0 from ``cost`` and ``prox``, whether Ψ_j falls for ever from 
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,14 +23,6 @@ from ascd.problem.arithmetic import square_times
 from ascd.problem.tuning import LAST_PLACES
 from ascd.protocols import Penalty
 
-#: Fields that multiply the penalty; others are weights, bounds and the linear term.
-STRENGTHS = ("strength", "l1", "l2")
-#: All coordinates at once, where a penalty runs uncompiled.
-ALL: Any = slice(None)
-
-
-# ---- formulas of one coordinate
-
 
 @helper
 def soft_threshold(v: float, threshold: float, positive: bool = False) -> float:
@@ -42,31 +32,22 @@ def soft_threshold(v: float, threshold: float, positive: bool = False) -> float:
     return v + threshold if v < -threshold and not positive else 0.0
 
 
-# ---- the library's penalties
-
-
-class Net:
+class Net(NamedTuple):
     """l1·|x| + ½·l2·x² + linear·x for lower ≤ x ≤ upper, +inf outside.
 
     The minimiser over an interval is the free minimiser, moved to the nearest end: so prox and conjugate clip.
     """
 
-    __slots__ = ()
-    linear: Any
-
-    @helper
-    def l1_l2_linear(self, j: int) -> tuple[float, float, float]:
-        return 0.0, 0.0, at(self.linear, j)
-
-    @helper
-    def limits_of(self, j: int) -> tuple[float, float]:
-        return -math.inf, math.inf
+    l1: Any = 0.0
+    l2: Any = 0.0
+    linear: Any = 0.0
+    lower: Any = -math.inf
+    upper: Any = math.inf
 
     def cost(self, x: float, j: int) -> float:
-        (l1, l2, linear), (lower, upper) = self.l1_l2_linear(j), self.limits_of(j)
-        if x < lower or x > upper:
+        if x < at(self.lower, j) or x > at(self.upper, j):
             return math.inf
-        cost = linear * x
+        l1, l2, cost = at(self.l1, j), at(self.l2, j), at(self.linear, j) * x
         if l1 > 0.0:
             cost += l1 * abs(x)
         if l2 > 0.0:
@@ -74,47 +55,45 @@ class Net:
         return cost
 
     def cost_size(self, x: float, j: int) -> float:
-        return self.cost(x, j) + 2.0 * max(0.0, -self.l1_l2_linear(j)[2] * x)
+        return self.cost(x, j) + 2.0 * max(0.0, -at(self.linear, j) * x)
 
     def prox(self, v: float, step: float, j: int) -> float:
-        (l1, l2, linear), (lower, upper) = self.l1_l2_linear(j), self.limits_of(j)
-        moved = v - step * linear
+        l1, l2, moved = at(self.l1, j), at(self.l2, j), v - step * at(self.linear, j)
         if l1 > 0.0:
             moved = soft_threshold(moved, step * l1)
         if l2 > 0.0:
             moved = moved / (1.0 + step * l2)
-        return max(min(moved, upper), lower)
+        return max(min(moved, at(self.upper, j)), at(self.lower, j))
 
     def subgradient(self, x: float, j: int) -> tuple[float, float]:
-        (l1, l2, linear), (lower, upper) = self.l1_l2_linear(j), self.limits_of(j)
+        l1, l2, linear = at(self.l1, j), at(self.l2, j), at(self.linear, j)
         smooth = l2 * x + linear if l2 > 0.0 else linear
         low, high = (l1 if x > 0.0 else -l1) + smooth, (-l1 if x < 0.0 else l1) + smooth
-        if x <= lower:
+        if x <= at(self.lower, j):
             low = -math.inf
-        if x >= upper:
+        if x >= at(self.upper, j):
             high = math.inf
         return low, high
 
     def cost_conjugate(self, u: float, j: int) -> float:
-        (l1, l2, linear), (lower, upper) = self.l1_l2_linear(j), self.limits_of(j)
-        tilt = u - linear
+        l1, l2, tilt = at(self.l1, j), at(self.l2, j), u - at(self.linear, j)
         best = soft_threshold(tilt, l1) if l1 > 0.0 else tilt
         if l2 > 0.0:
             best = best / l2
         elif best != 0.0:
             best = math.inf if best > 0.0 else -math.inf
-        best = max(lower, min(upper, best))
+        best = max(at(self.lower, j), min(at(self.upper, j), best))
         if math.isinf(best):
             return math.inf
         gain = (tilt if best > 0.0 else -tilt) - l1  # one product: a difference of two might be inf - inf
         return (gain - 0.5 * l2 * abs(best)) * abs(best)
 
     def dual_scale(self, u: float, j: int) -> float:
-        (l1, l2, linear), (lower, upper) = self.l1_l2_linear(j), self.limits_of(j)
-        if l2 > 0.0:
+        if at(self.l2, j) > 0.0:
             return 1.0
-        low = linear - l1 if math.isinf(lower) else -math.inf
-        high = linear + l1 if math.isinf(upper) else math.inf
+        l1, linear = at(self.l1, j), at(self.linear, j)
+        low = linear - l1 if math.isinf(at(self.lower, j)) else -math.inf
+        high = linear + l1 if math.isinf(at(self.upper, j)) else math.inf
         # s·u keeps away from ends that are rounded; a single point is exact, and no scale meets it if it is not 0
         edge = LAST_PLACES * (abs(linear) + l1) if l1 > 0.0 else 0.0
         if low + edge <= u <= high - edge or low == u == high:
@@ -128,65 +107,61 @@ class Net:
         return 0.0 if end >= 0.0 else -1.0
 
     def piece(self, x: float, j: int) -> tuple[float, float, float]:
-        (l1, l2, _), (low, high) = self.l1_l2_linear(j), self.limits_of(j)
+        l1, l2, low, high = at(self.l1, j), at(self.l2, j), at(self.lower, j), at(self.upper, j)
         if not low < x < high or (x == 0.0 and l1 > 0.0):
             return l2, x, x
         if l1 > 0.0:
             low, high = (max(low, 0.0), high) if x > 0.0 else (low, min(high, 0.0))
         return l2, low, high
 
-    def scaled(self: Any, factor: float) -> Any:
-        return self._replace(**{name: factor * getattr(self, name) for name in STRENGTHS if name in self._fields})
+    def scaled(self, factor: float) -> Net:
+        return self._replace(l1=factor * self.l1, l2=factor * self.l2)
 
-    def check(self: Any, n: int) -> Any:
-        """Return the penalty for n coordinates, its parameters checked."""
-        kind, checked = type(self).__name__, {}
-        for name, value in self._asdict().items():
-            low, is_bound = -math.inf if name == "linear" else 0.0, name in ("lower", "upper")
-            checked[name] = as_parameter(
-                value, f"{kind} {name}", n, low=-math.inf if is_bound else low, finite=not is_bound
-            )
-        weights = checked.get("weights", 1.0)
-        for name in STRENGTHS:
-            with np.errstate(over="ignore"):
-                largest = np.max(checked.get(name, 0.0) * weights)
-            if not math.isfinite(largest):  # 0·inf is nan
-                most = f"{np.max(weights):g} and {np.max(checked[name]):g}"
-                raise ValueError(f"{kind} weights times {name} must be finite; they are up to {most}")
-        return self._replace(**checked)
+    def check(self, n: int) -> Net:
+        """Return the penalty for n coordinates: all fields numbers, or all arrays."""
+        for name, value in zip(("l1", "l2"), self, strict=False):
+            if not np.isfinite(value).all():
+                raise ValueError(f"penalty: strengths times their weights must be finite; {name} is {np.max(value)}")
+        fields = [as_parameter(value, f"penalty {name}", n, finite=False) for name, value in self._asdict().items()]
+        if any(map(np.ndim, fields)):
+            fields = [np.array(np.broadcast_to(field, n), dtype=np.float64) for field in fields]
+        return Net(*fields)
 
     def is_smooth(self) -> bool:
-        is_open = all(np.isinf(end).all() for end in self.limits_of(ALL))
-        return is_open and not np.any(self.l1_l2_linear(ALL)[0])
+        return not (np.any(self.l1) or np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
 
-    def with_free(self: Any, n: int) -> Any:
+    def with_free(self, n: int) -> Net:
         """Return the penalty for n + 1 coordinates, of which the last has none."""
-        free = {"lower": -math.inf, "upper": math.inf}
-        values = self._asdict().items()
-        return self._replace(**{name: np.append(np.broadcast_to(at, n), free.get(name, 0.0)) for name, at in values})
+        return Net(*(np.append(np.broadcast_to(field, n), free) for field, free in zip(self, Net(), strict=True)))
 
 
-class BoundedNet(Net):
-    """A ``Net`` with fields for its bounds."""
-
-    __slots__ = ()
-    lower: Any
-    upper: Any
-
-    @helper
-    def limits_of(self, j: int) -> tuple[float, float]:
-        return at(self.lower, j), at(self.upper, j)
-
-    def check(self: Any, n: int) -> Any:
-        found, name = Net.check(self, n), type(self).__name__
-        if np.any(np.asarray(found.lower) > np.asarray(found.upper)):
-            raise ValueError(f"{name} lower must not exceed upper; got lower {self.lower!r}, upper {self.upper!r}")
-        if np.any(np.asarray(found.lower) == math.inf) or np.any(np.asarray(found.upper) == -math.inf):
-            raise ValueError(f"{name} lower must be below +inf and upper above -inf: the box is empty otherwise")
-        return found
+# ---- its special cases, by name
 
 
-class Zero(Net, namedtuple("Zero", "linear", defaults=[0.0])):
+def _checked(kind: str, **given: Any) -> list[Any]:
+    """Return the parameters of a penalty as numbers or vectors of one length; an error names kind and parameter."""
+    size, bounds = (
+        max((np.shape(value)[0] for value in given.values() if np.ndim(value) == 1), default=1),
+        Net._fields[3:],
+    )
+    found = {}
+    for name, value in given.items():
+        low = 0.0 if name not in ("linear", *bounds) else -math.inf
+        found[name] = as_parameter(value, f"{kind} {name}", size, low=low, finite=name not in bounds)
+    lower, upper = found.get("lower", -math.inf), found.get("upper", math.inf)
+    if np.any(np.greater(lower, upper)):
+        raise ValueError(f"{kind} lower must not exceed upper; got lower {lower!r}, upper {upper!r}")
+    if np.any(np.equal(lower, math.inf)) or np.any(np.equal(upper, -math.inf)):
+        raise ValueError(f"{kind} lower must be below +inf and upper above -inf: the box is empty otherwise")
+    return list(found.values())
+
+
+def _times(strength: Any, weights: Any) -> Any:
+    with np.errstate(all="ignore"):  # what overflows is named by ``Net.check``
+        return strength * weights
+
+
+def Zero(linear: Any = 0.0) -> Net:
     """No penalty: Ψ_j(x) = linear_j·x.
 
     Examples
@@ -195,12 +170,13 @@ class Zero(Net, namedtuple("Zero", "linear", defaults=[0.0])):
     >>> ascd.Zero().prox(2.0, 0.5, 0)
     2.0
     """
+    return Net(0.0, 0.0, *_checked("Zero", linear=linear))
 
-    __slots__ = ()
 
+def L1(strength: Any, weights: Any = 1.0, linear: Any = 0.0) -> Net:
+    """``Ψ_j(x) = strength·weights_j·|x| + linear_j·x``; a weight of 0 leaves a coordinate unpenalised.
 
-class L1(Net, namedtuple("L1", "strength weights linear", defaults=[1.0, 0.0])):
-    """``Ψ_j(x) = strength·weights_j·|x| + linear_j·x``.
+    Each parameter is one number for all coordinates, or an array with one for each.
 
     Examples
     --------
@@ -208,14 +184,11 @@ class L1(Net, namedtuple("L1", "strength weights linear", defaults=[1.0, 0.0])):
     >>> ascd.L1(1.0).prox(3.0, 0.5, 0)
     2.5
     """
-
-    __slots__ = ()
-
-    def l1_l2_linear(self, j: int) -> tuple[float, float, float]:
-        return at(self.strength, j) * at(self.weights, j), 0.0, at(self.linear, j)
+    strength, weights, linear = _checked("L1", strength=strength, weights=weights, linear=linear)
+    return Net(_times(strength, weights), 0.0, linear)
 
 
-class L2(Net, namedtuple("L2", "strength weights linear", defaults=[1.0, 0.0])):
+def L2(strength: Any, weights: Any = 1.0, linear: Any = 0.0) -> Net:
     """Ψ_j(x) = ½·strength·weights_j·x² + linear_j·x.
 
     Examples
@@ -224,14 +197,11 @@ class L2(Net, namedtuple("L2", "strength weights linear", defaults=[1.0, 0.0])):
     >>> ascd.L2(1.0).prox(3.0, 0.5, 0)
     2.0
     """
-
-    __slots__ = ()
-
-    def l1_l2_linear(self, j: int) -> tuple[float, float, float]:
-        return 0.0, at(self.strength, j) * at(self.weights, j), at(self.linear, j)
+    strength, weights, linear = _checked("L2", strength=strength, weights=weights, linear=linear)
+    return Net(0.0, _times(strength, weights), linear)
 
 
-class L1L2(Net, namedtuple("L1L2", "l1 l2 weights linear", defaults=[1.0, 0.0])):
+def L1L2(l1: Any, l2: Any, weights: Any = 1.0, linear: Any = 0.0) -> Net:
     """``Ψ_j(x) = weights_j·(l1·|x| + ½·l2·x²) + linear_j·x``.
 
     Examples
@@ -240,15 +210,11 @@ class L1L2(Net, namedtuple("L1L2", "l1 l2 weights linear", defaults=[1.0, 0.0]))
     >>> ascd.L1L2(l1=1.0, l2=1.0).prox(3.0, 1.0, 0)
     1.0
     """
-
-    __slots__ = ()
-
-    def l1_l2_linear(self, j: int) -> tuple[float, float, float]:
-        weight = at(self.weights, j)
-        return weight * at(self.l1, j), weight * at(self.l2, j), at(self.linear, j)
+    l1, l2, weights, linear = _checked("L1L2", l1=l1, l2=l2, weights=weights, linear=linear)
+    return Net(_times(l1, weights), _times(l2, weights), linear)
 
 
-class Box(BoundedNet, namedtuple("Box", "lower upper l2 linear", defaults=[0.0, math.inf, 0.0, 0.0])):
+def Box(lower: Any = 0.0, upper: Any = math.inf, l2: Any = 0.0, linear: Any = 0.0) -> Net:
     """The constraint lower_j ≤ x ≤ upper_j, plus ½·l2_j·x² + linear_j·x inside it.
 
     ``Box(0, inf)`` is non-negative least squares; with ``linear=lam`` it is the non-negative Lasso.
@@ -259,17 +225,13 @@ class Box(BoundedNet, namedtuple("Box", "lower upper l2 linear", defaults=[0.0, 
     >>> ascd.Box(0.0, 1.0).prox(-3.0, 1.0, 0), ascd.Box(0.0, 1.0).prox(0.25, 1.0, 0)
     (0.0, 0.25)
     """
-
-    __slots__ = ()
-
-    def l1_l2_linear(self, j: int) -> tuple[float, float, float]:
-        return 0.0, at(self.l2, j), at(self.linear, j)
+    lower, upper, l2, linear = _checked("Box", lower=lower, upper=upper, l2=l2, linear=linear)
+    return Net(0.0, l2, linear, lower, upper)
 
 
-class BoundedL1L2(
-    BoundedNet,
-    namedtuple("BoundedL1L2", "l1 l2 lower upper weights linear", defaults=[0.0, -math.inf, math.inf, 1.0, 0.0]),
-):
+def BoundedL1L2(
+    l1: Any, l2: Any = 0.0, lower: Any = -math.inf, upper: Any = math.inf, weights: Any = 1.0, linear: Any = 0.0
+) -> Net:
     """``weights_j·(l1·|x| + ½·l2·x²) + linear_j·x`` inside ``lower_j ≤ x ≤ upper_j``, +inf outside.
 
     Examples
@@ -278,9 +240,8 @@ class BoundedL1L2(
     >>> ascd.BoundedL1L2(l1=1.0, l2=1.0, lower=-0.5, upper=0.5).prox(3.0, 1.0, 0)
     0.5
     """
-
-    __slots__ = ()
-    l1_l2_linear = L1L2.l1_l2_linear
+    given = _checked("BoundedL1L2", l1=l1, l2=l2, weights=weights, linear=linear, lower=lower, upper=upper)
+    return Net(_times(given[0], given[2]), _times(given[1], given[2]), *given[3:])
 
 
 # ---- what follows from the methods of any penalty

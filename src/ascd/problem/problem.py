@@ -339,8 +339,8 @@ def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any
 
     ``is_plain`` says that there is one output; else a penalty by coordinate becomes one of blocks of one column.
     """
-    if isinstance(penalty, type):
-        raise TypeError(f"penalty must be made with its parameters, as {penalty.__name__}(...); got the class itself")
+    if callable(penalty):
+        raise TypeError(f"penalty must be made with its parameters, as {penalty.__name__}(...); got {penalty!r}")
     if isinstance(penalty, str):
         raise TypeError(f"penalty must be an object such as ascd.L1(1.0) or ascd.GroupL2(1.0, 5); got {penalty!r}")
     if penalty is None and not (is_plain and groups is None):
@@ -349,7 +349,7 @@ def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any
         return BlockNorm(zero, zero, zero, False), found
     if not is_by_block(penalty):
         if groups is not None:
-            raise ValueError(f"groups are for penalties of blocks; {type(penalty).__name__} is one by coordinate")
+            raise ValueError("groups are for penalties of blocks, and this one is by coordinate")
         checked = as_penalty(penalty, n)
         return (checked, None) if is_plain else (Entrywise(checked), as_groups(None, n))
     own = getattr(penalty, "groups", None) if hasattr(penalty, "compiled") else None

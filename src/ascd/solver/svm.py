@@ -46,7 +46,7 @@ from ascd.matrix.dense import Local, LocalDense
 from ascd.problem.arithmetic import violation_of
 from ascd.problem.certificate import gap_of_gradient
 from ascd.problem.losses import check_signs
-from ascd.problem.penalties import Box, penalty_conjugates
+from ascd.problem.penalties import Box, Net, penalty_conjugates
 from ascd.problem.problem import Problem
 from ascd.problem.tuning import DOMAIN_ROUNDING
 from ascd.results import Limits
@@ -106,7 +106,7 @@ class DualSVM(Problem):
         return float(0.5 * weights @ weights + self.C * losses.sum())
 
 
-def signed_box(y: Array, C: float, loss: str, sample_weight: Array | None = None) -> Box:
+def signed_box(y: Array, C: float, loss: str, sample_weight: Array | None = None) -> Net:
     """The penalty of β_k = y_k·α_k, with C·s_k as the weight of sample k's loss.
 
     Examples
@@ -177,10 +177,11 @@ class Clipped(NamedTuple):
 def is_box_problem(problem: Problem) -> bool:
     """Return True if the loss is quadratic, the penalty a box that bounds every coordinate, and A in memory."""
     penalty, parts = problem.parts.penalty, problem.parts
-    if not (isinstance(penalty, Box) and isinstance(problem.design, Local) and parts.loss.is_quadratic()):
+    if not (isinstance(penalty, Net) and isinstance(problem.design, Local) and parts.loss.is_quadratic()):
         return False
-    is_finite = np.isfinite(penalty.lower) & np.isfinite(penalty.upper)
-    return bool(np.all(is_finite | (np.asarray(penalty.l2) > 0.0)) and np.all(np.asarray(parts.sample.weight) > 0.0))
+    ends = np.isfinite(penalty.lower) + 1 * np.isfinite(penalty.upper)
+    is_bounded = (ends == 2) | ((ends == 1) & (np.asarray(penalty.l2) > 0.0))
+    return bool(np.all(is_bounded) and not np.any(penalty.l1) and np.all(np.asarray(parts.sample.weight) > 0.0))
 
 
 def is_for_descent(problem: Problem, tol: float, limits: Limits) -> bool:
