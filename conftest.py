@@ -150,7 +150,7 @@ class Compiled:
 if not IS_DISABLED:
     for module, name in (
         (models, "sweep_gram"), (models, "sweep_blocks"), (newton, "gather_free"), (softmax, "fill_softmax"),
-        (softmax, "fill_gaps"), (samples, "fill_parts"), (samples, "add_parts"), (samples, "sample_gaps"),
+        (softmax, "fill_gaps"), (samples, "evaluate_part"), (samples, "add_losses"), (samples, "gap_of_part"),
     ):  # fmt: skip
         setattr(module, name, Compiled(getattr(module, name)))
     small.sweep_blocks = models.sweep_blocks

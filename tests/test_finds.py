@@ -112,7 +112,7 @@ def test_input_that_cannot_be_is_named(call, words):
 @pytest.mark.parametrize("penalty", [ascd.L1, ascd.L2, partial(ascd.L1L2, 0.0), partial(ascd.BoundedL1L2, 0.0)])
 def test_strengths_that_overflow_with_their_weights_are_refused(penalty):
     """Zero coefficients cost inf·0 = nan."""
-    with pytest.raises(ValueError, match="strengths times their weights must be finite; l[12] is inf"):
+    with pytest.raises(ValueError, match=r"strengths times their weights must be finite; l[12] is inf"):
         ascd.Problem(np.eye(2), [1.0, 1.0], penalty=penalty(1e300, weights=1e11))
     fitting = ascd.Problem(np.eye(2), [1.0, 1.0], penalty=penalty(1e290, weights=1e11))
     with pytest.raises(ValueError, match="alphas must be smaller: with 1e\\+10 the penalty overflows"):

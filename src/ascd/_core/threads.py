@@ -18,6 +18,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 #: Nanoseconds of work that a further thread must have: to wake one takes a part of that.  With sixteen threads on x86
 #: that is some 100 µs each (``python benchmarks/reach.py --only threads``).
@@ -88,6 +89,21 @@ def share(price: float, size: int, kernel: Callable[..., Any], *arguments: Any) 
         wait(begun)  # after Ctrl-C too: no thread must write to the arrays any more
     for each in begun:
         each.result()
+
+
+def by_parts(price: float, size: int, part: int, kernel: Callable[..., Any], *arguments: Any) -> npt.NDArray[Any]:
+    """Return kernel(*arguments, start, stop) for parts of range(size) of this length, one a row.
+
+    Parts that do not depend on the number of threads give sums that do not, either.
+    """
+    found: list[Any] = [None] * -(-size // part)
+
+    def fill(first: int, last: int) -> None:
+        for number in range(first, last):
+            found[number] = kernel(*arguments, number * part, min((number + 1) * part, size))
+
+    share(price * size, len(found), fill)
+    return np.array(found)
 
 
 def _work(kernel: Callable[..., Any], spans: list[tuple[int, int]], left: Iterator[tuple[int, int]]) -> None:

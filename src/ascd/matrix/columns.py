@@ -12,11 +12,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, strict_kernel, wide
-from ascd._core.threads import share
+from ascd._core.threads import by_parts
 from ascd.matrix import costs
 
 
@@ -195,9 +193,7 @@ def careful_products(
 
 def careful_sum(vector: Array) -> tuple[float, float]:
     """Return Σ vector_k and a bound on its error; parts that threads share are added exactly."""
-    sums = np.empty((-(-vector.size // SUMMED_A_PART), 3))
-    share(costs.SUMMED * vector.size, len(sums), careful_sums, vector, sums)
-    totals, rests, sizes = sums.T.tolist()
+    totals, rests, sizes = by_parts(costs.SUMMED, vector.size, SUMMED_A_PART, careful_part, vector).T.tolist()
     try:
         result, size = math.fsum(totals + rests), math.fsum(sizes)
     except (OverflowError, ValueError):  # numbers beyond float64, of both signs
@@ -207,19 +203,18 @@ def careful_sum(vector: Array) -> tuple[float, float]:
 
 
 @strict_kernel
-def careful_sums(vector: Array, sums: Array, start: int, stop: int) -> None:
-    """For each part: the rounded sum, the sum of its errors and that of their sizes."""
-    for part in range(start, stop):
-        total, rest, size = 0.0, 0.0, 0.0
-        for number in range(part * SUMMED_A_PART, min((part + 1) * SUMMED_A_PART, vector.size)):
-            k = wide(number)
-            grown = total + vector[k]
-            back = grown - total
-            left = (total - (grown - back)) + (vector[k] - back)
-            total = grown
-            rest += left
-            size += abs(left)
-        sums[part, 0], sums[part, 1], sums[part, 2] = total, rest, size
+def careful_part(vector: Array, start: int, stop: int) -> tuple[float, float, float]:
+    """Return the rounded sum of a part, the sum of its errors and that of their sizes."""
+    total, rest, size = 0.0, 0.0, 0.0
+    for number in range(start, stop):
+        k = wide(number)
+        grown = total + vector[k]
+        back = grown - total
+        left = (total - (grown - back)) + (vector[k] - back)
+        total = grown
+        rest += left
+        size += abs(left)
+    return total, rest, size
 
 
 def farthest(vector: Array) -> float:

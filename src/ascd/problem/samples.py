@@ -21,7 +21,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
-from ascd._core.threads import share
+from ascd._core.threads import by_parts
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix
 from ascd.matrix.columns import farthest
@@ -144,42 +144,20 @@ def evaluate_samples(
     return total, float(search[T])
 
 
+def _losses(sample: Any, loss: Any, predictor: Array, t: float) -> float:
+    """Return Σ s·loss at the predictor plus t."""
+    price = price_of(loss)
+    return float(by_parts(price, predictor.size, SAMPLES_A_PART, add_losses, sample, loss, predictor, t).sum())
+
+
 def _gradients(
     sample: Any, loss: Any, predictor: Array, t: float, gradient: Array, curvature: Array
 ) -> tuple[float, float, float]:
     """Fill in s·loss' and s·loss'' at the predictor plus t; return Σ s·loss', Σ s·loss'' and Σ |s·loss'|."""
-    sums = np.empty((-(-predictor.size // SAMPLES_A_PART), 3))
-    given = (sample, loss, predictor, t, gradient, curvature, sums)
-    share(price_of(loss) * predictor.size, len(sums), fill_parts, *given)
+    given = sample, loss, predictor, t, gradient, curvature
+    sums = by_parts(price_of(loss), predictor.size, SAMPLES_A_PART, evaluate_part, *given)
     first, second, size = (sums[0] if len(sums) == 1 else sums.sum(axis=0)).tolist()
     return first, second, size
-
-
-def _losses(sample: Any, loss: Any, predictor: Array, t: float) -> float:
-    """Return Σ s·loss at the predictor plus t."""
-    sums = np.empty(-(-predictor.size // SAMPLES_A_PART))
-    share(price_of(loss) * predictor.size, sums.size, add_parts, sample, loss, predictor, t, sums)
-    return float(sums.sum())
-
-
-@kernel
-def fill_parts(
-    sample: Any, loss: Any, predictor: Array, t: float, gradient: Array, curvature: Array, sums: Array, start: int,
-    stop: int,
-) -> None:  # fmt: skip
-    """Fill in the sums of ``_gradients`` for each part of the samples."""
-    for part in range(start, stop):
-        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, predictor.size)
-        found = fill_gradients(sample, loss, predictor, t, gradient, curvature, first, last)
-        sums[part, 0], sums[part, 1], sums[part, 2] = found
-
-
-@kernel
-def add_parts(sample: Any, loss: Any, predictor: Array, t: float, sums: Array, start: int, stop: int) -> None:
-    """Fill in the sums of ``_losses`` for each part of the samples."""
-    for part in range(start, stop):
-        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, predictor.size)
-        sums[part] = sum_of_losses(sample, loss, predictor, t, first, last)
 
 
 @helper
@@ -202,6 +180,9 @@ def fill_gradients(
     return first, second, size
 
 
+evaluate_part = kernel(fill_gradients)
+
+
 @helper
 def sum_of_losses(sample: Any, loss: Any, predictor: Array, t: float, start: int, stop: int) -> float:
     """Return Σ s·loss of some samples: half of the time of both where the loss has logarithms."""
@@ -211,6 +192,9 @@ def sum_of_losses(sample: Any, loss: Any, predictor: Array, t: float, start: int
         weight = at(sample.weight, k)
         total += weight * loss.value(sample.target[k], predictor[k] + t) if weight > 0.0 else 0.0
     return total
+
+
+add_losses = kernel(sum_of_losses)
 
 
 # ---- the intercept
@@ -270,25 +254,8 @@ def is_balanced(
 
 def gap_of_samples(sample: Any, loss: Any, predictor: Array, dual: Array, reach: Array, scale: float) -> float:
     """Return ``sample_gap`` of all samples, by parts that threads share."""
-    out = np.empty(-(-predictor.size // SAMPLES_A_PART))
-    given = (sample, loss, predictor, dual, reach, scale, out)
-    share(2.0 * price_of(loss) * predictor.size, out.size, sample_gaps, *given)
-    return float(out.sum())
-
-
-def gaps_of_samples(sample: Any, loss: Any, predictor: Array, dual: Array, scales: Array) -> Array:
-    """Return ``gap_of_samples`` without a reach for each of several scales."""
-    return np.array([gap_of_samples(sample, loss, predictor, dual, np.empty(0), scale) for scale in scales.tolist()])
-
-
-@kernel
-def sample_gaps(
-    sample: Any, loss: Any, predictor: Array, dual: Array, reach: Array, scale: float, out: Array, start: int, stop: int
-) -> None:
-    """Fill in ``sample_gap`` of each part of the samples."""
-    for part in range(start, stop):
-        first, last = part * SAMPLES_A_PART, min((part + 1) * SAMPLES_A_PART, predictor.size)
-        out[part] = sample_gap(sample, loss, predictor, dual, reach, scale, first, last)
+    given = sample, loss, predictor, dual, reach, scale
+    return float(by_parts(2.0 * price_of(loss), predictor.size, SAMPLES_A_PART, gap_of_part, *given).sum())
 
 
 @helper
@@ -309,6 +276,9 @@ def sample_gap(
                 term = divergence(loss, target, z, u)
             total += weight * term
     return total
+
+
+gap_of_part = kernel(sample_gap)
 
 
 @kernel

@@ -32,7 +32,7 @@ from ascd.matrix.costs import CONSTANT_CENTRED
 from ascd.problem.certificate import certify_from_sums
 from ascd.problem.dual import dual_length, unweighted
 from ascd.problem.losses import Sample
-from ascd.problem.samples import evaluate_samples, gaps_of_samples
+from ascd.problem.samples import evaluate_samples, gap_of_samples
 from ascd.problem.terms import subgradients
 from ascd.results import Limits, Status
 from ascd.solver import tuning
@@ -46,7 +46,7 @@ SCALES = np.array([*(1.0 - 0.25**k for k in range(13)), 1.0])
 #: Lengths of a step that are tried in one round trip, the whole step first.  First steps of a logistic loss are up to
 #: six times too short.
 TRIAL_LENGTHS, WHOLE = np.array([1.0, 0.5, 0.25, 0.05, 2.0, 3.0, 4.0, 6.0]), np.ones(1)
-NO_COLUMNS = np.empty(0, dtype=np.int64)
+NO_COLUMNS, NO_NUMBERS = np.empty(0, dtype=np.int64), np.empty(0)
 
 
 # ---- what a chunk returns
@@ -121,11 +121,14 @@ def sums_over_rows(
     products = part.dots(np.arange(n), np.concatenate([split, gradients[1:], *weighed]).T).T
     sums = products[count + 1] if weighed else np.zeros(0)
     found = moments(part, columns, curvature, sums[columns]) if weighed else None
-    gaps = [gaps_of_samples(_chosen(sample, group), loss, predictor[group], whole[group], SCALES) for group in groups]
+    gaps = np.empty((2, SCALES.size))
+    for some, out in zip(groups, gaps, strict=True):
+        given = _chosen(sample, some), loss, predictor[some], whole[some], NO_NUMBERS
+        out[:] = [gap_of_samples(*given, scale) for scale in SCALES.tolist()]
     square, most_curved = np.square(dual_length(whole, sample.weight)), unweighted(curvatures[0], sample.weight).max()
     return Sums(
         losses, gradients.sum(axis=1), np.vstack([products[:2].sum(axis=0), products[2 : count + 1]]), found, sums,
-        float(square), float(most_curved), np.abs(split).sum(axis=1), products[:2], np.array(gaps),
+        float(square), float(most_curved), np.abs(split).sum(axis=1), products[:2], gaps,
     )  # fmt: skip
 
 
