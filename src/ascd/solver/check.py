@@ -104,6 +104,8 @@ class OptimalityCheck:
 
     def settle_without_data(self, enough: float) -> None:
         """Certify from what is known where no column can be read any more; a gap of inf where that is nothing."""
+        if self.state.is_postponed:  # row chunks have reported on this point
+            return
         self.bounds.update(self.state.raw_gradient)
         self._screen_again()
         try:

@@ -28,7 +28,7 @@ from ascd.results import Limits, Status, has_no_minimum
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
 from ascd.solver.check import OptimalityCheck, Report
-from ascd.solver.rows import RowIterate, RowNewton
+from ascd.solver.rows import RowNewton
 from ascd.solver.small import is_small, minimise_small
 from ascd.solver.smooth import Smooth
 from ascd.solver.state import State
@@ -52,10 +52,8 @@ class Solver:
         if rows is not None and (not problem.is_by_coordinate or users_classes(problem.parts.loss)):
             rows = None
         self.problem, self.is_small = problem, is_small(problem)
-        self.state = State(problem, x if rows is None else np.zeros(x.shape), intercept, constant)
-        self.rows = None
-        if rows is not None:
-            self.rows = RowNewton(self.state, self.check, rows, x[:, 0], float(constant[0]))
+        self.state = State(problem, x, intercept, constant)
+        self.rows = None if rows is None else RowNewton(self.state, self.check, rows)
         self.n_iter = self.working = 0
         self.is_watched = False  # does a callback see every round?
         self.proved: Report | None = None  # of a small problem
@@ -77,29 +75,9 @@ class Solver:
         return Smooth(self.state)
 
     @property
-    def ahead(self) -> RowIterate | None:
-        """The iterate of the row chunks that the state has not followed to, if there is one."""
-        return self.rows.iterate if self.rows is not None and self.rows.is_ahead else None
-
-    @property
     def report(self) -> Report:
         """How good the point is."""
-        if self.proved is not None:
-            return self.proved
-        return self.rows.report if self.rows is not None and self.ahead else self.check.report
-
-    @property
-    def x(self) -> Array:
-        return self.ahead.x[:, None] if self.ahead else self.state.x
-
-    @property
-    def constant(self) -> Array:
-        return np.array([self.ahead.constant]) if self.ahead else self.state.constant
-
-    @property
-    def loss_value(self) -> float:
-        """The loss at the point."""
-        return self.ahead.loss if self.ahead else self.state.seen.value
+        return self.check.report if self.proved is None else self.proved
 
     @property
     def reads(self) -> int:
@@ -123,7 +101,8 @@ class Solver:
             ended = self.rows.minimise(tolerance, limits, lambda: self._is_ended(watch))
             if ended is not None:
                 return ended
-            self._follow_rows()
+            if self.state.is_postponed:
+                self.bounds.read_all(self.state.raw_gradient)
         limits = limits._replace(max_iter=limits.max_iter - (self.n_iter - before))
         reads_all = reads_all and not self.state.matrix.is_dear
         for rounds in range(limits.max_iter + 1):
@@ -196,18 +175,13 @@ class Solver:
 
     def settle(self, enough: float) -> None:
         """Compute the report anew with its certificate, unless row chunks have given one already."""
-        if self.rows is not None and self.rows.is_ahead:
-            if self.report.is_complete:
-                return
-            self.rows.follow()
-        self.check.settle(enough)
-
-    def settle_without_data(self, enough: float) -> None:
-        if self.rows is None or not self.rows.is_ahead:
-            self.check.settle_without_data(enough)
+        if not (self.state.is_postponed and self.report.is_complete):
+            self.check.settle(enough)
 
     def _begin(self, penalty: Any) -> Chooser:
         self.check.failures = 0
+        if self.rows is None and self.state.is_postponed:
+            self.state.recompute()
         if self.bounds.reads == 0 and self.state.is_fresh:
             self.bounds.read_all(self.state.raw_gradient)
         is_fast, takes_all = self.subproblem.remote is not None, self.smooth.takes_all()
@@ -220,16 +194,6 @@ class Solver:
         self.n_iter += 1
         self.working = self.state.n
         return False
-
-    def _follow_rows(self) -> None:
-        assert self.rows is not None
-        if self.rows.is_ahead:
-            self.rows.follow()
-        elif self.rows.start is not None and self.rows.start[0].any():
-            self.state.move_to(self.rows.start[0][:, None].copy(), np.array([self.rows.start[1]]))
-            self.bounds.read_all(self.state.raw_gradient)
-        # from here on the state is the point: an iterate of the rows would be an old one
-        self.rows.iterate = self.rows.start = None
 
     def _begins_anew(self) -> bool:
         """Start again from zero where F is lower: far away losses may have gradients and no curvature."""

@@ -29,7 +29,6 @@ from ascd._core.threads import as_n_jobs, quiet
 from ascd._core.timing import Stopwatch
 from ascd.matrix.base import DataGone
 from ascd.problem.block_penalties import Entrywise
-from ascd.problem.groups import nonzero_rows
 from ascd.problem.penalties import as_penalty, check_bounded
 from ascd.problem.problem import Problem
 from ascd.problem.terms import subgradients
@@ -148,8 +147,9 @@ class _Walk:
         return status
 
     def _explained(self) -> float:
-        zero = self.solver.state.zero_value
-        return 1.0 - self.solver.loss_value / zero if zero > 0.0 else 0.0
+        state = self.solver.state
+        loss = self.solver.report.objective - state.cost()
+        return 1.0 - loss / state.zero_value if state.zero_value > 0.0 else 0.0
 
     def _hardly_changes(self) -> bool:
         """Return whether the deviance explained is nearly all, or hardly grows: glmnet's rule."""
@@ -157,9 +157,9 @@ class _Walk:
         return len(self.fits) > 3 and (explained > 0.999 or explained - self.fits[-1][-1] < 1e-5 * explained)
 
     def _keep(self, before: int) -> None:
-        solver, now = self.solver, self.solver.report
-        there, numbers = nonzero_rows(solver.x), (now.objective, now.gap, solver.n_iter - before, self._explained())
-        self.fits.append((there, solver.x[there], solver.constant, *numbers))
+        solver, now, state = self.solver, self.solver.report, self.solver.state
+        there, numbers = state.support, (now.objective, now.gap, solver.n_iter - before, self._explained())
+        self.fits.append((there, state.x[there], state.constant, *numbers))
 
     def result(self, factors: Array, status: Status, reference: float) -> Path:
         problem, count, is_flat = self.solver.problem, len(self.fits), self.solver.problem.loss.is_flat
@@ -181,7 +181,7 @@ class _Walk:
 
 def largest_alpha(solver: Solver, penalty: Any, reference: float, limits: Limits) -> float:
     """Return the smallest alpha at which every penalised block is zero; unpenalised ones are fitted first."""
-    if solver.state.x.any() or solver.x.any():
+    if solver.state.x.any():
         raise ValueError(
             "alphas must be given where the path does not start at zero: x0, or a penalty that excludes it"
         )

@@ -160,49 +160,51 @@ class Proposal(NamedTuple):
 
 
 class RowNewton:
-    """One problem in row chunks; the last iterate is kept between penalties.  ``state`` stays where it is."""
+    """One problem in row chunks; the last iterate is kept between penalties.
 
-    def __init__(self, state: State, check: OptimalityCheck, rows: TallChunks, x: Array, constant: float) -> None:
+    The state goes along, but what follows from x there is postponed.
+    """
+
+    def __init__(self, state: State, check: OptimalityCheck, rows: TallChunks) -> None:
         self.state, self.check, self.rows, self.problem = state, check, rows, state.problem
-        self.start: tuple[Array, float] | None = (x, constant)  # None: at the state
         self.is_quadratic = state.loss.is_quadratic
         self.kept: list[Any] = []
         self.iterate: RowIterate | None = None
-        self.damping, self.report = 0.0, check.report
-        self.columns, self.reads = np.arange(state.n), 0
-
-    @property
-    def is_ahead(self) -> bool:
-        """Return whether the iterate is one that the state has not followed to."""
-        point = self.iterate
-        return point is not None and (point.sums is not None or not np.array_equal(point.x, self.state.x[:, 0]))
+        self.damping, self.columns, self.reads = 0.0, np.arange(state.n), 0
 
     def minimise(self, tolerance: float, limits: Limits, is_ended: Callable[[], bool]) -> Status | None:
         """Run until the gap is at most ``tolerance``; None where the rest needs the samples themselves."""
         failures, lowest, stopwatch, state = 0, math.inf, Stopwatch(), self.state
         point, self.damping = self._begin(), 0.0
+        self.iterate = None  # where the run ends without one, the state alone is the point
         for rounds in range(min(limits.max_iter, 100) + 1):
             if point is None or failures > 4:
                 return None
-            self.iterate = point
-            self.report = self._report(point)
-            gap = self.report.gap
-            if gap <= tolerance:
-                return Status.CONVERGED if self.is_ahead else None
-            if rounds == limits.max_iter:
-                return Status.ITERATION_LIMIT
-            if stopwatch.seconds > limits.max_time:
-                return Status.TIME_LIMIT
+            if point.sums is not None or not np.array_equal(point.x, state.x[:, 0]):
+                state.postpone(point.x[:, None], np.array([point.constant]))
+            self.check.report = report = self._report(point)
+            status = None
+            if report.gap <= tolerance and state.is_postponed:
+                status = Status.CONVERGED
+            elif report.gap <= tolerance:
+                return None
+            elif rounds == limits.max_iter:
+                status = Status.ITERATION_LIMIT
+            elif stopwatch.seconds > limits.max_time:
+                status = Status.TIME_LIMIT
+            if status is not None:
+                self.iterate = point
+                return status
             proposal = self._propose(point, tolerance)
-            is_known = point.sums is not None or not self.is_ahead  # else its gap is not
+            is_known = point.sums is not None or not state.is_postponed  # else its gap is not
             # what is missing then is a proof that needs the samples themselves
-            is_slow = is_known and not gap < 0.5 * lowest
+            is_slow = is_known and not report.gap < 0.5 * lowest
             if is_slow and not proposal.decrease > 0.1 * tolerance:
                 columns = point.moments.columns
                 worst = state.terms.violation_on(columns, point.x[columns], point.gradient[columns])
-                if worst >= self.report.violation:  # of a column whose moments are known
+                if worst >= report.violation:  # of a column whose moments are known
                     return None
-            lowest = min(lowest, gap)
+            lowest = min(lowest, report.gap)
             if is_ended():
                 return Status.INTERRUPTED
             following = self._follow(point, proposal)
@@ -210,30 +212,21 @@ class RowNewton:
             point = following
         return None
 
-    def follow(self) -> None:
-        """Take the state to the iterate: a pass over the data."""
-        assert self.iterate is not None
-        state = self.state
-        state.move_to(self.iterate.x[:, None].copy(), np.array([self.iterate.constant]))
-        self.iterate = None
-        self.check.bounds.read_all(state.raw_gradient)
-
     def _begin(self) -> RowIterate | None:
-        """Return the last iterate; the state from what is known of it; or the start, by a round trip."""
+        """Return the last iterate; the state from what is known of it, or by a round trip."""
         state, bounds = self.state, self.check.bounds
         if self.iterate is not None:
             return self.iterate
-        x, constant = (state.x[:, 0], float(state.constant[0])) if self.start is None else self.start
-        is_state = np.array_equal(x, state.x[:, 0])
-        found = self.rows.known_moments(self.columns, state.seen.curvature.most) if is_state else None
-        if found is None or not bounds.is_exact(state.raw_gradient):
-            sums, _ = self._request(x, x, (constant, constant), WHOLE, self.columns)
-            return self._at(x.copy(), constant, sums, 0, None)
+        x, constant, found = state.x[:, 0].copy(), float(state.constant[0]), None
+        if not state.is_postponed and bounds.is_exact(state.raw_gradient):
+            found = self.rows.known_moments(self.columns, state.seen.curvature.most)
+        if found is None:
+            return self._at(x, constant, self._request(x, x, (constant, constant), WHOLE, self.columns)[0], 0, None)
         if not 0.0 < found.total < math.inf:  # no sample curves its loss here
             return None
         total = float(state.raw_gradient.sum())
         gradient = bounds.estimate[:, 0] - (total * found.means if state.intercept else 0.0)
-        return RowIterate(x.copy(), float(state.constant[0]), state.seen.value, gradient, total, found, None)
+        return RowIterate(x, constant, state.seen.value, gradient, total, found, None)
 
     def _request(
         self, before: Array, end: Array, constants: tuple[float, float], lengths: Array, columns: Array
@@ -265,7 +258,7 @@ class RowNewton:
     def _report(self, point: RowIterate) -> Report:
         """Return how good the iterate is."""
         state = self.state
-        if point.sums is None and np.array_equal(state.x[:, 0], point.x):
+        if not state.is_postponed:
             self.check.evaluate()
             return self.check.report
         gap, x = math.inf, point.x[:, None]
@@ -278,8 +271,8 @@ class RowNewton:
     def _propose(self, point: RowIterate, tolerance: float) -> Proposal:
         """Return the model's minimum."""
         found, gradient, columns = point.moments, point.gradient.copy(), point.moments.columns
-        gram, violation = self._gram(found), self.report.violation
-        spread = float(np.abs(point.x).sum()) or self.report.objective / max(violation, 1e-300)
+        gram, violation = self._gram(found), self.check.report.violation
+        spread = float(np.abs(point.x).sum()) or self.check.report.objective / max(violation, 1e-300)
         # a round trip costs more than sweeps
         target = 0.01 * min(tuning.ENOUGH * tolerance / max(spread, 1e-300), violation)
         model = GramModel(self.state.penalty, columns, gram, gradient[columns], point.x[columns])

@@ -145,9 +145,9 @@ def _run(
     except DataGone as error:
         status = give_up(solver, enough, error)
     watch.record()
-    report, constant = solver.report, solver.constant
+    report, constant = solver.report, solver.state.constant
     return Solution(
-        x=problem.as_given(solver.x), objective=float(report.objective), status=status, n_iter=solver.n_iter,
+        x=problem.as_given(solver.state.x), objective=float(report.objective), status=status, n_iter=solver.n_iter,
         gap=float(report.gap), steepness=float(report.violation), reads=int(solver.reads), seconds=stopwatch.seconds,
         compile_seconds=stopwatch.compile_seconds, trace=watch.trace,
         intercept=float(constant[0]) if problem.loss.is_flat else constant, zero_objective=reference,
@@ -156,7 +156,7 @@ def _run(
 
 def give_up(solver: Solver, enough: float, error: DataGone) -> Status:
     """Certify what is known of the point, where the data are out of reach."""
-    solver.settle_without_data(enough)
+    solver.check.settle_without_data(enough)
     tell_of_loss(error, stacklevel=4)
     return Status.UNREACHABLE
 
@@ -183,7 +183,7 @@ class Recorder:
         tell_onlooker(Round(solver.n_iter, problem.design.rounds, objective, solver.report.gap, self.enough))
         if self.callback is None:
             return False
-        x = solver.x[:, 0] if problem.is_by_coordinate else problem.as_given(solver.x)
+        x = solver.state.x[:, 0] if problem.is_by_coordinate else problem.as_given(solver.state.x)
         return bool(self.callback(Snapshot(solver.n_iter, x, objective, self.trace)))
 
     def record(self) -> None:

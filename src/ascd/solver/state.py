@@ -41,7 +41,8 @@ class State:
 
     ``penalty`` is the one that is minimised (a path changes it), ``terms`` the sums over it; ``reads`` counts the
     columns read for predictors and in models.  ``is_fresh`` says that the predictor was computed from x itself, so that
-    no rounding errors of steps are left in it.
+    no rounding errors of steps are left in it.  Where the samples are far away, a move may be ``postponed``: then what
+    follows from x is computed when it is first needed.
     """
 
     def __init__(self, problem: Any, x: Array, intercept: bool, constant: Array) -> None:
@@ -51,17 +52,30 @@ class State:
         self.order = problem.groups.order
         self.reads = 0
         self.penalty, self.terms = problem.penalty, problem.terms()
+        self._seen: Evaluation | None = None
         self.x, self.constant, self.is_fresh = np.zeros(x.shape), np.zeros(self.outputs), True
         self._evaluate(np.zeros((self.d, self.outputs)) + problem.offset)
         self.zero_value, self.zero_constant = self.seen.value, self.constant
         if x.any():
-            self.x, self.constant = x, constant.copy()
-            self.recompute()
+            self.postpone(x, constant.copy())
 
     def use(self, penalty: Any) -> None:
         """Minimise with this penalty from here on."""
         if penalty is not self.penalty:
             self.penalty, self.terms = penalty, self.problem.terms(penalty)
+
+    @property
+    def seen(self) -> Evaluation:
+        """The loss at the point."""
+        if self._seen is None:
+            self.recompute()
+        assert self._seen is not None
+        return self._seen
+
+    @property
+    def is_postponed(self) -> bool:
+        """Return whether nothing is known of the loss at the point."""
+        return self._seen is None
 
     @property
     def raw_gradient(self) -> Array:
@@ -112,16 +126,20 @@ class State:
     def set(self, x: Array, constant: Array, seen: Evaluation, is_fresh: bool, start: Array | None = None) -> None:
         """Go to a point where the loss is known; the predictor was computed with the constants ``start``, if given."""
         self.is_fresh = False  # also where the run is interrupted here
-        self.x, self.constant, self.seen = x, constant, seen
+        self.x, self.constant, self._seen = x, constant, seen
         has_cancelled = start is not None and self.has_cancelled(start)
         self.is_fresh = is_fresh and not (has_cancelled or self.is_invariant)
+
+    def postpone(self, x: Array, constant: Array) -> None:
+        """Go to a point whose predictor is computed when it is needed."""
+        self.is_fresh, self._seen = False, None
+        self.x, self.constant = x, constant
 
     def move_to(self, x: Array, constant: Array) -> None:
         """Go to a point whose predictor is computed from it; stay here where that fails or is interrupted."""
         before = self.saved()
         try:
-            self.is_fresh = False
-            self.x, self.constant = x, constant
+            self.postpone(x, constant)
             self.recompute()
         except BaseException:
             self.set(*before)
@@ -148,5 +166,5 @@ class State:
         self.constant = self.constant - self.constant.mean()
 
     def _evaluate(self, predictor: Array) -> None:
-        self.seen, shift = self.evaluate_at(predictor)
+        self._seen, shift = self.evaluate_at(predictor)
         self.constant = self.constant + shift
