@@ -15,7 +15,7 @@ import numpy as np
 import reference as ref
 
 from ascd.engine.descent import DescentPoint, active_count, descend
-from ascd.engine.minimize import assemble as put_together
+from ascd.engine.minimize import Run
 from ascd.engine.rules.scan import fill_bounds
 
 #: Agreement is asked to this part of the size of the terms that a number is computed from.
@@ -75,7 +75,8 @@ class Assembly:
 
 def assemble(problem, rule, oracle="norm", steepness="gs-s", step="coordinate", init="gradient", x0=None, seed=0):
     """The parts of a run as ``minimize`` puts them together."""
-    return Assembly(*put_together(problem, rule, oracle, steepness, step, init, x0, seed)[:-1])
+    run = Run(problem, rule, oracle, steepness, step, init, x0, seed)
+    return Assembly(run.point, run.rule, run.oracle, run.step, run.rng, run.unread)
 
 
 @dataclass

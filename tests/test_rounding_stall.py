@@ -14,9 +14,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+from lockstep import assemble
 
 import ascd
-from ascd.engine.minimize import assemble
 from ascd.engine.rules.scan import fill_bounds
 
 RULES = {"l-ascd": "l-ascd", "printed": ascd.ASCD("largest-lower")}

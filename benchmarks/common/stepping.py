@@ -7,28 +7,20 @@ import time
 import numpy as np
 
 from ascd.engine.descent import descend
-from ascd.engine.minimize import _start
-from ascd.engine.oracles import as_oracle
-from ascd.engine.rules import as_rule
-from ascd.engine.steps import as_step
+from ascd.engine.minimize import Run
 
 
 def stepper(problem, rule, oracle="norm", steepness="gs-s", step="coordinate", init="gradient"):
     """A function that performs the next ``count`` iterations of a prepared run and returns the seconds each took."""
-    rng = np.random.default_rng(0)
-    point, unread = _start(problem, steepness, init, None)
-    compiled_oracle = as_oracle(oracle, problem.parts, rng)
-    if hasattr(compiled_oracle, "tightening"):
-        point = point._replace(intervals=point.intervals._replace(extra=compiled_oracle.tightening()))
-    compiled_rule = as_rule(rule, problem.parts, compiled_oracle, point.intervals.steepness)
-    parts = (point, compiled_rule, compiled_oracle, as_step(step, problem.parts))
-    descend(*parts, unread, 0, 0, rng)
+    run = Run(problem, rule, oracle, steepness, step, init, rng=0)
+    parts = (run.point, run.rule, run.oracle, run.step)
+    descend(*parts, run.unread, 0, 0, run.rng)
     done = 0
 
     def advance(count):
         nonlocal done
         began = time.thread_time()
-        descend(*parts, False, done, done + count, rng)
+        descend(*parts, False, done, done + count, run.rng)
         done += count
         return (time.thread_time() - began) / count
 

@@ -29,8 +29,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ascd
+from ascd.engine import rules
 from ascd.engine.descent import active_count
-from ascd.engine.rules import as_rule
+from ascd.engine.guards import as_part
+from ascd.protocols import Rule
 
 from .calls import Answer, answer_of, arguments_of, call, interpreted, problem_of, truth_of
 from .cases import Array, Case
@@ -95,7 +97,7 @@ class Watcher(NamedTuple):
     log: Any
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Watcher:
-        return Watcher(as_rule(self.inner, parts, oracle, steepness), self.log)
+        return Watcher(as_part(self.inner, rules.RULES, "rule", Rule, parts, oracle, steepness), self.log)
 
     def select(self, point: Any, t: int, rng: Any) -> int:
         intervals, n = point.intervals, point.x.size

@@ -1,7 +1,7 @@
 """Parts by their names, and validation of what users' own return: the run ends with an error that names the part.
 
 Compiled code does not check an index.  So a user's rule or step is wrapped in one that checks its answer, stores what
-was wrong in ``fault`` and raises; ``raise_complaint`` makes the sentence.  Intervals are checked between pieces.
+was wrong in ``fault`` and raises; ``complaint`` makes the sentence.  Intervals are checked between pieces.
 """
 
 from __future__ import annotations
@@ -79,13 +79,6 @@ def as_part(part: Any, table: dict[str, Any], role: str, contract: type, *argume
         part = table[part]()
     part = prepared(part, contract, role, *arguments)
     return GUARDS[role](part, np.zeros(5)) if role in GUARDS and users_classes(part) else part
-
-
-def raise_complaint(error: Exception, *parts: Any) -> None:
-    """Raise the error again with the sentence of the part that found a fault; return where none did."""
-    for part in parts:
-        if hasattr(part, "complaint") and part.fault[0]:
-            raise type(error)(part.complaint()) from None
 
 
 def check_intervals(oracle: Any, intervals: Any, t: int) -> None:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,13 +20,13 @@ from ascd._core.contracts import confidence_of, users_classes
 from ascd._core.jit import debugging
 from ascd._core.timing import Stopwatch
 from ascd.engine.descent import DescentPoint, count_violations, descend, objective_at, steepest_score
-from ascd.engine.guards import check_intervals, raise_complaint
+from ascd.engine.guards import as_part, check_intervals
 from ascd.engine.intervals import start_intervals
-from ascd.engine.oracles import as_oracle
-from ascd.engine.rules import as_rule
+from ascd.engine.oracles import ORACLES
+from ascd.engine.rules import RULES
 from ascd.engine.rules.working_set import WorkingSetSweeps
 from ascd.engine.steepness import as_steepness
-from ascd.engine.steps import as_step
+from ascd.engine.steps import STEPS
 from ascd.engine.tuning import (
     CHECKS_AN_EPOCH,
     DEFAULT_EPOCHS,
@@ -37,6 +37,7 @@ from ascd.engine.tuning import (
 )
 from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
+from ascd.protocols import Oracle, Rule, Step
 from ascd.results import (
     Limits,
     Schedule,
@@ -133,54 +134,22 @@ def minimize(
             "problem must be an ascd.Problem with single coordinates and one output (ascd.solve takes groups and "
             f"several outputs); got {type(problem).__name__}"
         )
-    limits = as_limits(DEFAULT_EPOCHS * problem.n_features if max_iter is None else max_iter, max_time, callback)
-    if as_flag(intercept, "intercept"):
-        start = None if x0 is None else np.append(as_finite_vector(x0, "x0", problem.n_features), 0.0)
+    n = problem.n_features + as_flag(intercept, "intercept")
+    limits = as_limits(DEFAULT_EPOCHS * n if max_iter is None else max_iter, max_time, callback)
+    tol, schedule, record_gap = as_number(tol, "tol", low=0.0), Schedule(record, n), as_flag(record_gap, "record_gap")
+    seen = callback
+    if intercept:
+        x0 = None if x0 is None else np.append(as_finite_vector(x0, "x0", problem.n_features), 0.0)
         seen = None if callback is None else lambda snapshot: callback(snapshot._replace(x=snapshot.x[:-1]))
-        found = minimize(
-            with_constant(problem), rule, oracle, steepness, step, init, start, max_iter, tol, max_time, rng, record,
-            record_gap, seen, progress, debug,
-        )  # fmt: skip
-        return replace(found, x=found.x[:-1].copy(), intercept=float(found.x[-1]))
-    tol = as_number(tol, "tol", low=0.0)
-    schedule, record_gap = Schedule(record, problem.n_features), as_flag(record_gap, "record_gap")
+        problem = with_constant(problem)
     problem, watch = with_local_columns(problem), Stopwatch()
     if math.isinf(problem.parts.largest):
         name = type(problem.loss.loss).__name__
         raise ValueError(f"minimize needs a loss with bounded curvature, {name} has none: use ascd.solve")
     with debugging(as_flag(debug, "debug")), progress_bar(progress, limits.max_iter) as show:
-        assembly = assemble(problem, rule, oracle, steepness, step, init, x0, rng)
-        found = Run(problem, assembly, tol, record_gap).until(limits, schedule, callback, show)
-        return replace(found, compile_seconds=watch.compile_seconds)
-
-
-def assemble(
-    problem: Problem,
-    rule: Any = None,
-    oracle: Any = None,
-    steepness: Any = "gs-s",
-    step: Any = None,
-    init: Any = "gradient",
-    x0: Any = None,
-    rng: Any = None,
-) -> Assembly:
-    """Return the parts of a run, checked and prepared for the problem; arguments as those of ``minimize``."""
-    rule = DEFAULT_RULE if rule is None else rule
-    is_default = isinstance(rule, WorkingSetSweeps) or (isinstance(rule, str) and rule == DEFAULT_RULE)
-    if oracle is None:
-        oracle = DEFAULT_ORACLE if is_default else "norm"
-    if step is None:
-        step = DEFAULT_STEP if is_default else "coordinate"
-    chosen = {"rule": rule, "oracle": oracle, "steepness": steepness, "step": step}
-    names = {role: part if isinstance(part, str) else type(part).__name__ for role, part in chosen.items()}
-    generator, parts = as_generator(rng), problem.parts
-    point, unread = _start(problem, steepness, init, x0)
-    oracle = as_oracle(oracle, parts, generator)
-    step = as_step(step, parts)
-    if hasattr(oracle, "tightening"):
-        point = point._replace(intervals=point.intervals._replace(extra=oracle.tightening()))
-    rule = as_rule(rule, parts, oracle, point.intervals.steepness)
-    return Assembly(point, rule, oracle, step, generator, unread, names)
+        run = Run(problem, rule, oracle, steepness, step, init, x0, rng, tol, record_gap)
+        found = replace(run.until(limits, schedule, seen, show), compile_seconds=watch.compile_seconds)
+    return replace(found, x=found.x[:-1].copy(), intercept=float(found.x[-1])) if intercept else found
 
 
 def _start(problem: Problem, steepness: Any, init: Any, x0: Any) -> tuple[DescentPoint, bool]:
@@ -235,31 +204,35 @@ def with_constant(problem: Problem) -> Problem:
     return Problem(wider, loss.given, loss.loss, penalty.with_free(n), weights, offset)
 
 
-class Assembly(NamedTuple):
-    """The parts of a run, ready to descend."""
-
-    point: DescentPoint
-    rule: Any
-    oracle: Any
-    step: Any
-    rng: Any
-    unread: bool  # is the gradient still to be read?
-    chosen: dict[str, str]  # names of rule, oracle, steepness and step
-
-
 class Run:
-    """One descent from its first step to its solution."""
+    """One descent: its parts, checked and prepared for the problem, from its first step to its solution."""
 
-    def __init__(self, problem: Any, assembly: Assembly, tol: float, record_gap: bool) -> None:
-        self.problem, self.tol, self.record_gap, self.chosen = problem, tol, record_gap, assembly.chosen
-        self.point, self.rule, self.oracle, self.step, self.rng = assembly[:5]
-        self.unread, self.count = assembly.unread, assembly.point.x.size
+    def __init__(
+        self, problem: Problem, rule: Any = None, oracle: Any = None, steepness: Any = "gs-s", step: Any = None,
+        init: Any = "gradient", x0: Any = None, rng: Any = None, tol: float = 0.0, record_gap: bool = False,
+    ) -> None:  # fmt: skip
+        rule = DEFAULT_RULE if rule is None else rule
+        is_default = isinstance(rule, WorkingSetSweeps) or (isinstance(rule, str) and rule == DEFAULT_RULE)
+        if oracle is None:
+            oracle = DEFAULT_ORACLE if is_default else "norm"
+        if step is None:
+            step = DEFAULT_STEP if is_default else "coordinate"
+        chosen = {"rule": rule, "oracle": oracle, "steepness": steepness, "step": step}
+        self.chosen = {role: part if isinstance(part, str) else type(part).__name__ for role, part in chosen.items()}
+        self.problem, self.tol, self.record_gap, self.rng = problem, tol, record_gap, as_generator(rng)
+        self.point, self.unread = _start(problem, steepness, init, x0)
+        self.oracle = as_part(oracle, ORACLES, "oracle", Oracle, problem.parts, self.rng)
+        self.step = as_part(step, STEPS, "step", Step, problem.parts)
+        if hasattr(self.oracle, "tightening"):
+            extra = self.oracle.tightening()
+            self.point = self.point._replace(intervals=self.point.intervals._replace(extra=extra))
+        intervals, parts, self.count = self.point.intervals, problem.parts, problem.n_features
+        self.rule = as_part(rule, RULES, "rule", Rule, parts, self.oracle, intervals.steepness)
         self.bounds = (math.inf, 0.0, self.count)  # see ``summarise_bounds``
         self.trace, self.t, self.seconds = Trace(), 0, 0.0
         self.piece, self.next_check, self.next_exact, self.has_read_all = 100, 0, EPOCHS_A_LOOK * self.count, False
         self.confidence = confidence_of(self.oracle)
         # bounds may be wrong where a part is the user's: a loss whose curvature bound is too small, a steepness, …
-        intervals, parts = self.point.intervals, self.point.problem
         used = (self.oracle, self.rule, self.step, intervals.steepness, parts.loss, parts.penalty)
         self.is_proof = self.confidence == 1.0 and not users_classes(used)
         self.has_users_init = not self.unread and bool(np.isfinite(intervals.offset).any())
@@ -311,7 +284,9 @@ class Run:
         try:
             self.bounds = descend(self.point, self.rule, self.oracle, self.step, unread, first, self.t, self.rng)
         except (IndexError, ValueError) as error:
-            raise_complaint(error, self.rule, self.step)
+            for part in (self.rule, self.step):
+                if hasattr(part, "complaint") and part.fault[0]:
+                    raise type(error)(part.complaint()) from None
             raise
         check_intervals(self.oracle, self.point.intervals, self.t)
         self.seconds += watch.seconds

@@ -14,11 +14,9 @@ from typing import Any, NamedTuple
 
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper
-from ascd.engine.guards import as_part
 from ascd.engine.tuning import LARGEST_GROWTH, LEAST_CURVATURE, MOST_BISECTIONS, ROUNDING_SHARE, SMALL_GROWTH
 from ascd.problem.losses import curvature_from
 from ascd.problem.problem import Parts
-from ascd.protocols import Step
 
 
 class Coordinate(NamedTuple):
@@ -165,8 +163,3 @@ STEPS: dict[str, Any] = {
     "local": LocalCurvature,
     "line-search": ExactLineSearch,
 }
-
-
-def as_step(step: Any, parts: Parts) -> Any:
-    """Return the compiled step for a name, or the user's own after a check of its method."""
-    return as_part(step, STEPS, "step", Step, parts)

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ascd.engine.guards import as_part
 from ascd.engine.oracles.products import Cached, Exact, Norm, Random, Simulated, Sketch
 from ascd.engine.oracles.reference import Reference
 from ascd.engine.oracles.stochastic import Stochastic
-from ascd.protocols import Oracle
 
 ORACLES: dict[str, Any] = {
     "exact": Exact,
@@ -25,8 +23,3 @@ ORACLES: dict[str, Any] = {
     "reference": Reference,
     "stochastic": Stochastic,
 }
-
-
-def as_oracle(oracle: Any, parts: Any, rng: Any) -> Any:
-    """Return the compiled oracle for a name or a part, ours or the user's own."""
-    return as_part(oracle, ORACLES, "oracle", Oracle, parts, rng)

@@ -24,9 +24,11 @@ import numpy as np
 from ascd._core.checks import Array, as_count, as_flag, as_number
 from ascd._core.contracts import confidence_of, likely
 from ascd._core.jit import at, helper, wide
+from ascd.engine.guards import as_part
 from ascd.engine.tuning import LARGEST_EXACT, LEAST_EPSILON, LEAST_FAILURE
 from ascd.matrix.columns import clear, dot, scatter
 from ascd.matrix.sparse import CSC, as_rows
+from ascd.protocols import Oracle
 
 
 @helper
@@ -309,12 +311,12 @@ class Cached(NamedTuple):
     fallback: Any = "norm"
 
     def prepare(self, parts: Any, rng: Any) -> RowCache:
-        from ascd.engine.oracles import as_oracle
+        from ascd.engine.oracles import ORACLES
 
         n = parts.norm.size
         capacity = min(as_count(self.capacity, "Cached capacity"), n)
         return RowCache(
-            fallback=as_oracle(self.fallback, parts, rng),
+            fallback=as_part(self.fallback, ORACLES, "oracle", Oracle, parts, rng),
             patience=as_count(self.patience, "Cached patience"),
             products=np.empty((n, capacity), order="F"),
             slot=np.full(n, -1, dtype=np.int32),

@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array, as_number
-from ascd.engine.guards import as_part
 from ascd.engine.rules.ascd import ASCD
 from ascd.engine.rules.largest import Block, HeuristicASCD, LowerASCD, Steepest, UpperASCD
 from ascd.engine.rules.working_set import WorkingSetSweeps
-from ascd.protocols import Rule
 
 
 class Cyclic(NamedTuple):
@@ -106,8 +104,3 @@ RULES: dict[str, Any] = {
     "block": Block,
     "working-set": WorkingSetSweeps,
 }
-
-
-def as_rule(rule: Any, parts: Any, oracle: Any, steepness: Any = None) -> Any:
-    """Return the compiled rule for a name or a part, ours or the user's own."""
-    return as_part(rule, RULES, "rule", Rule, parts, oracle, steepness)
