@@ -4,11 +4,10 @@ Answers of column chunks are joined, answers of row chunks are summed:
 
     ⟨a_j, v⟩ = Σ_chunks ⟨a_j[rows], v[rows]⟩,       (Ax)[rows] = Σ_chunks A[rows, columns]·x[columns].
 
-An *executor* says where chunks are: in this process, on a cluster, on devices.  A *request* is the name of a method of
-a chunk or of a function of this module; arguments and answers are arrays, so that they can travel.  Answers of row
-chunks to requests in ``SUMS`` add up, and an executor may add up those it has in one place (``together``), so that one
-answer travels.  Products of centred columns add up too, each chunk with its own means m_p and total weight s_p: with
-the means m of all,
+An *executor* says where chunks are: in this process, on a cluster, on devices.  A *request* is a function of a chunk or
+the name of one of its methods; arguments and answers are arrays, so that they can travel.  Where answers of row chunks
+add up, an executor may add up those it has in one place, so that one answer travels.  Products of centred columns add
+up too, each chunk with its own means m_p and total weight s_p: with the means m of all,
 
     Σ_k s_k (a_k − m)(a_k − m)ᵀ = Σ_p [Σ_{k in p} s_k (a_k − m_p)(a_k − m_p)ᵀ + s_p (m_p − m)(m_p − m)ᵀ],
 
@@ -22,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import pairwise
 from operator import add
 from typing import Any, NamedTuple
@@ -36,16 +35,21 @@ from ascd.matrix.cached import CachedMatrix, Remote, joined
 from ascd.matrix.columns import UNIT
 from ascd.matrix.dense import Dense, Local, LocalDense
 
-OfRows = Callable[[slice], tuple[Any, ...]]
+Request = str | Callable[..., Any]
+Total = Callable[[Sequence[Any]], Any]
 
 
 class Call(NamedTuple):
-    """A request to a chunk; chunks are numbered row by row, ``column`` says which columns it holds."""
+    """A request to a chunk; chunks are numbered row by row, ``column`` says which columns it holds.
+
+    ``total`` adds up the answers of chunks with the same columns, or is None.
+    """
 
     chunk: int
     column: int
-    request: str
-    arguments: tuple[Any, ...]
+    request: Request
+    arguments: tuple[Any, ...] = ()
+    total: Total | None = None
 
 
 class InTurn:
@@ -62,7 +66,7 @@ class InTurn:
     def ask(self, calls: Sequence[Call]) -> list[Any]:
         """Return the answers in the order of the calls; one round trip.
 
-        Answers that add up (``SUMS``, of chunks with the same columns) may come as one: the others are None then.
+        Answers that add up may come as one: the others are None then.
         """
         return [self.run(answer, self.chunks[call.chunk], call.request, call.arguments) for call in calls]
 
@@ -87,14 +91,10 @@ class Moments(NamedTuple):
     products: Array
 
 
-def answer(chunk: Any, request: str, arguments: tuple[Any, ...]) -> Any:
+def answer(chunk: Any, request: Request, arguments: Sequence[Any]) -> Any:
     """Return what the chunk answers."""
     with np.errstate(all="ignore"):  # what is not finite is named once norms have shown it
-        own = REQUESTS.get(request)
-        if own is not None:
-            return own(chunk, *arguments)
-        found = getattr(chunk, request)
-        return found(*arguments) if callable(found) else found
+        return request(chunk, *arguments) if callable(request) else getattr(chunk, request)(*arguments)
 
 
 def first(chunk: Matrix, weight: Any, vectors: Array, with_products: bool) -> tuple[Any, ...]:
@@ -142,16 +142,6 @@ def block(chunk: Matrix, columns: Array) -> Any:
     return as_block(part, chunk.shape[0])
 
 
-def apply(chunk: Matrix, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what the function finds in the chunk; its answers have a method ``together`` that adds them up."""
-    return function(chunk, *arguments)
-
-
-REQUESTS: dict[str, Callable[..., Any]] = {
-    made.__name__: made for made in (first, moments, dots_and_worst, linear, block, apply)
-}
-
-
 def with_constant(matrix: Matrix, value: float) -> Matrix:
     """Return a matrix with one more column, which is constant; row chunks of tall data get it where they are."""
     d, n = matrix.shape
@@ -166,19 +156,24 @@ def with_constant(matrix: Matrix, value: float) -> Matrix:
 # ---- sums of the answers of row chunks
 
 
-def together(request: str, answers: Sequence[Any]) -> Any:
-    """Return the answer of several row chunks with the same columns to a request in ``SUMS``."""
+def added(total: Total, answers: Sequence[Any]) -> Any:
+    """Return the answer of several row chunks with the same columns."""
     with np.errstate(all="ignore"):
-        return answers[0] if len(answers) == 1 else SUMS[request](answers)
+        return answers[0] if len(answers) == 1 else total(answers)
+
+
+def add_all(answers: Iterable[Any]) -> Any:
+    """Return the sum of arrays or numbers."""
+    return reduce(add, answers)
 
 
 def add_moments(answers: Sequence[Moments]) -> Moments:
     """Return the moments of all rows, from those of row chunks; see the top."""
     total, means = sum(one.total for one in answers), answers[0].means
     if total > 0.0:
-        means = _add_all(one.total * one.means for one in answers) / total
+        means = add_all(one.total * one.means for one in answers) / total
     away = (one.means - means for one in answers)
-    found = _add_all(one.products + np.outer(one.total * a, a) for one, a in zip(answers, away, strict=True))
+    found = add_all(one.products + np.outer(one.total * a, a) for one, a in zip(answers, away, strict=True))
     return Moments(answers[0].columns, total, means, found)
 
 
@@ -195,22 +190,15 @@ def add_carefully(answers: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]
     return result, 1.01 * (error + np.where(rest != 0.0, UNIT * np.abs(result), 0.0) + len(answers) * UNIT * lost)
 
 
-def _add_all(answers: Iterable[Any]) -> Any:
-    return reduce(add, answers)
-
-
-def _add_first(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+def add_first(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the sums of what ``first`` returns."""
     *sums, found = zip(*answers, strict=True)
-    return *map(_add_all, sums), None if found[0] is None else add_moments(found)
+    return *map(add_all, sums), None if found[0] is None else add_moments(found)
 
 
-SUMS: dict[str, Callable[[Sequence[Any]], Any]] = {
-    "first": _add_first,
-    "moments": add_moments,
-    "dots": _add_all,
-    "careful_dots": add_carefully,
-    "apply": lambda answers: answers[0].together(answers),
-}
+def add_own(answers: Sequence[Any]) -> Any:
+    """Return the sum of answers that have a method for it."""
+    return answers[0].together(answers)
 
 
 # ---- matrices in chunks
@@ -225,7 +213,6 @@ def chunked(executor: InTurn, rows: Array, columns: Array) -> Matrix:
 class Chunks(Remote):
     """What tall and wide chunks have in common; ``rounds`` and ``calls`` count requests."""
 
-    _facts: tuple[int, bool, Array] | None = None
     # replaced as a whole: folds of a cross-validation share it between threads
     _moments: tuple[tuple[Any, Moments], ...] = ()
 
@@ -236,13 +223,11 @@ class Chunks(Remote):
         self.spans = [slice(int(start), int(stop)) for start, stop in pairwise(rows)]
         self.rounds = self.calls = 0
 
-    @property
+    @cached_property
     def facts(self) -> tuple[int, bool, Array]:
         """Bytes, whether a chunk is sparse, and the stored entries of each column; they come with the first pass."""
-        if self._facts is None:
-            self.column_stats(1.0, np.empty((0, self.shape[0])))
-        assert self._facts is not None
-        return self._facts
+        self.column_stats(1.0, np.empty((0, self.shape[0])))
+        return self.facts
 
     nbytes = property(lambda self: self.facts[0])
     is_sparse = property(lambda self: self.facts[1])  # type: ignore[assignment]
@@ -252,13 +237,12 @@ class Chunks(Remote):
         def given(rows: slice) -> tuple[Any, ...]:
             return weight if np.ndim(weight) == 0 else weight[rows], vectors[:, rows], self.at_once > 0
 
-        found = self._ask("first", None, given)
-        columns = (together("first", answers) for _, answers in found)
-        nbytes, is_sparse, *fields, moments = zip(*columns, strict=True)
+        found = (sums for _, sums in self._ask(first, None, given, total=add_first))
+        nbytes, is_sparse, *fields, known = zip(*found, strict=True)
         counts, *stats = (np.concatenate(field, axis=-1) for field in fields)
-        self._facts = sum(nbytes), any(is_sparse), counts
+        self.facts = sum(nbytes), any(is_sparse), counts
         if self.at_once:
-            self.keep_moments(weight, moments[0])
+            self.keep_moments(weight, known[0])
         return ColumnStats(*stats)
 
     def keep_moments(self, weight: Any, moments: Moments) -> None:
@@ -271,24 +255,24 @@ class Chunks(Remote):
     def read_dots(self, columns: Array, vectors: Array) -> Array:
         """Return ``dots`` from a round."""
         out = np.zeros((columns.size, *vectors.shape[1:]))
-        for there, answers in self._ask("dots", columns, lambda rows: (vectors[rows],)):
-            out[there] = together("dots", answers)
+        for there, products in self._ask("dots", columns, lambda rows: (vectors[rows],), total=add_all):
+            out[there] = products
         return out
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
         product, error = np.zeros((2, columns.size))
-        for there, answers in self._ask("careful_dots", columns, lambda rows: (vector[rows],)):
-            product[there], error[there] = together("careful_dots", answers)
+        for there, sums in self._ask("careful_dots", columns, lambda rows: (vector[rows],), total=add_carefully):
+            product[there], error[there] = sums
         return product, error
 
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
         """Do what ``add`` does by a round."""
-        for _, answers in self._ask("linear", columns, by_columns=(factors,)):
+        for _, answers in self._ask(linear, columns, by_columns=(factors,)):
             for span, change in zip(self.spans, answers, strict=True):
                 out[span] += change
 
     def fetch(self, columns: Array) -> Local:
-        return self._joined(self._ask("block", columns), columns.size)
+        return self._joined(self._ask(block, columns), columns.size)
 
     def _joined(self, found: Sequence[tuple[Any, list[Any]]], size: int) -> Local:
         """Columns that have come, side by side; sparse if a chunk is."""
@@ -296,13 +280,14 @@ class Chunks(Remote):
         return joined(blocks, (self.shape[0], size), self.is_sparse)
 
     def _ask(
-        self, request: str, columns: Array | None, of_rows: OfRows = lambda _: (), by_columns: tuple[Any, ...] = ()
-    ) -> list[tuple[Any, list[Any]]]:
+        self, request: Request, columns: Array | None, of_rows: Callable[[slice], tuple[Any, ...]] = lambda _: (),
+        by_columns: tuple[Any, ...] = (), total: Total | None = None,
+    ) -> list[tuple[Any, Any]]:  # fmt: skip
         """One round: all row chunks of the column chunks that hold some of the columns (all chunks, if None).
 
         A chunk gets the indices of its columns, its part of ``by_columns`` where that are arrays, and what ``of_rows``
         gives for its rows.  Returns for each column chunk where its columns stand among those requested, and the
-        answers of its row chunks.
+        answers of its row chunks, or what they add up to (``total``).
         """
         for_rows, count, width = [of_rows(span) for span in self.spans], len(self.spans), self.column_ends.size - 1
         chunk = None if columns is None else np.searchsorted(self.column_ends, columns, side="right") - 1
@@ -313,16 +298,16 @@ class Chunks(Remote):
             begin = () if columns is None else (columns[there] - self.column_ends[column], *parts)
             places.append(there)
             for row, arguments in enumerate(for_rows):
-                calls.append(Call(row * width + column, column, request, (*begin, *arguments)))
+                calls.append(Call(row * width + column, column, request, (*begin, *arguments), total))
         if not calls:
             return []
         answers = self.executor.ask(calls)
         self.rounds += 1
         self.calls += len(calls)
-        found = [(there, answers[i * count : (i + 1) * count]) for i, there in enumerate(places)]
-        if request not in SUMS:
-            return found
-        return [(there, [one for one in some if one is not None]) for there, some in found]
+        found: list[Any] = [answers[start : start + count] for start in range(0, len(answers), count)]
+        if total is not None:
+            found = [added(total, [one for one in some if one is not None]) for some in found]
+        return list(zip(places, found, strict=True))
 
 
 class TallChunks(Chunks):
@@ -356,17 +341,18 @@ class TallChunks(Chunks):
         """Moments of these columns: known, or requested and kept."""
         known = self.known_moments(columns, weight)
         if known is None:
-            known = together("moments", self._ask("moments", columns, lambda rows: (weight[rows],))[0][1])
+            known = self._ask(moments, columns, lambda rows: (weight[rows],), total=add_moments)[0][1]
             self.keep_moments(weight, known)
         return known
 
     def known_moments(self, columns: Array, weight: Array) -> Moments | None:
         """Return the moments of these columns with these weights, where a pass has given them."""
         for kept, found in self._moments:
-            factor, place = _multiple(weight, kept), np.full(self.shape[1], -1)
+            place, largest = np.full(self.shape[1], -1), float(np.max(kept))
             place[found.columns] = np.arange(found.columns.size)
             there = place[columns]
-            if factor is not None and (there >= 0).all():
+            factor = float(weight[np.argmax(kept)]) / largest if largest > 0.0 else np.nan
+            if (there >= 0).all() and (weight == factor * kept).all():
                 products = factor * found.products[np.ix_(there, there)]
                 return Moments(columns, factor * found.total, found.means[there], products)
         return None
@@ -377,8 +363,7 @@ class TallChunks(Chunks):
         ``kept`` is what the executor has stored for each of them (``InTurn.keep``).
         """
         beside = iter(kept)
-        found = self._ask("apply", None, lambda _: (function, next(beside), *arguments))
-        return together("apply", found[0][1])
+        return self._ask(function, None, lambda _: (next(beside), *arguments), total=add_own)[0][1]
 
 
 class WideChunks(Chunks, CachedMatrix):
@@ -401,9 +386,10 @@ class WideChunks(Chunks, CachedMatrix):
         if cache is not None:
             out[~is_far] = cache.local.dots(cache.place[columns[~is_far]], vector)
         at_most = 4 + int(1.5 * most) // (self.column_ends.size - 1)  # somewhat more than its share
-        ends = (_one_if_equal(low[is_far]), _one_if_equal(high[is_far]), at_most)
+        # one number for all columns where that is enough: less travels
+        ends = [float(one[0]) if (one == one[0]).all() else one for one in (low[is_far], high[is_far])]
         new, blocks, product = np.empty(0, dtype=np.int64), [], np.empty(far.size)
-        for there, answers in self._ask("dots_and_worst", far, lambda _: (vector,), ends):
+        for there, answers in self._ask(dots_and_worst, far, lambda _: (vector,), (*ends, at_most)):
             product[there], worst, found = answers[0]
             blocks.append((slice(new.size, new.size + worst.size), [found]))
             new = np.concatenate([new, far[there][worst]])
@@ -411,16 +397,3 @@ class WideChunks(Chunks, CachedMatrix):
         if new.size:
             self._keep(self._joined(blocks, new.size), new, cache)
         return out
-
-
-def _multiple(weight: Array, kept: Any) -> float | None:
-    """The factor f with weight = f·kept, exactly; None where there is none."""
-    kept = np.broadcast_to(kept, weight.shape)
-    where = int(np.argmax(kept))
-    factor = float(weight[where]) / float(kept[where]) if kept[where] > 0.0 else np.nan
-    return factor if bool(np.all(weight == factor * kept)) else None
-
-
-def _one_if_equal(values: Array) -> Any:
-    """One number for all where they are equal: less travels."""
-    return float(values[0]) if values.size and bool((values == values[0]).all()) else values

@@ -11,7 +11,7 @@ import asyncio
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from itertools import chain
@@ -24,7 +24,7 @@ from ascd._core.checks import Array, check_places, check_shape
 from ascd._core.threads import use_threads
 from ascd.matrix import costs
 from ascd.matrix.base import DataGone, Matrix
-from ascd.matrix.chunked import SUMS, Call, InTurn, answer, chunked, together
+from ascd.matrix.chunked import Call, InTurn, added, answer, chunked
 
 #: Kinds of numbers that a column may have.
 REAL = "fiub"
@@ -87,9 +87,10 @@ def open_collection(A: Any, opener: Callable[[Any], Matrix]) -> Matrix:
     by_columns = bool(kept.size == 1 and columns[-1] <= costs.AT_ONCE)
     how = {"dtype": object, "meta": np.empty((0, 0), dtype=object), "token": f"ascd-{uuid4().hex}"}
     chunks = da.map_blocks(open_chunk, A, opener, by_columns, **how).to_delayed()[:, kept]
-    executor, heights = executor_for(A, chunks.ravel().tolist()), np.array(A.chunks[0])
+    client, listed, heights = client_of(A), chunks.ravel().tolist(), np.array(A.chunks[0])
+    executor = Scheduled(float(A.nbytes), listed) if client is None else OnCluster(client, listed)
     if np.isnan(heights).any():  # known to the chunks alone
-        shapes = executor.ask([Call(row * kept.size, 0, "shape", ()) for row in range(len(heights))])
+        shapes = executor.ask([Call(row * kept.size, 0, np.shape) for row in range(len(heights))])
         heights = np.array([shape[0] for shape in shapes])
     check_shape((int(heights.sum()), int(columns[-1])))
     # chunks without rows are left out
@@ -112,18 +113,6 @@ def open_chunk(chunk: Any, opener: Callable[[Any], Matrix], by_columns: bool, bl
     return opener(chunk)
 
 
-def executor_for(collection: Any, chunks: Sequence[Any]) -> Scheduled | OnCluster:
-    """Return the executor of delayed chunks, which a cluster begins to compute."""
-    client = client_of(collection)
-    if client is None:
-        return Scheduled(float(collection.nbytes), chunks)
-    if client.asynchronous:
-        raise TypeError("the client must not be asynchronous: fits wait for their rounds; use Client(...) without it")
-    with translated(client):
-        _wait_for_a_worker(client, RuntimeError)  # they may still be starting
-        return OnCluster(client, client.compute(list(chunks)))
-
-
 def client_of(collection: Any) -> Any:
     """Return the client of the cluster that would compute the collection; None where another scheduler would."""
     from dask.base import get_scheduler
@@ -142,8 +131,8 @@ def computed(collection: Any) -> Array:
 class Scheduled(InTurn):
     """No cluster: the collection's own scheduler computes every round.
 
-    Chunks are kept in memory where they have room, or it is not known (``size``); else every round computes them anew,
-    from file to file, say.
+    Chunks are kept in memory if their ``size`` is at most a share of what is free, or the system does not say what is;
+    else every round computes them anew, from file to file, say.
     """
 
     is_remote = True
@@ -151,8 +140,11 @@ class Scheduled(InTurn):
     def __init__(self, size: float, chunks: Sequence[Any]) -> None:
         import dask
 
-        is_large = size > costs.MEMORY_SHARE * _free_bytes()
-        super().__init__(chunks if is_large else dask.persist(*chunks))
+        try:
+            free = float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+        except (AttributeError, ValueError, OSError):
+            free = math.inf
+        super().__init__(chunks if size > costs.MEMORY_SHARE * free else dask.persist(*chunks))
 
     def ask(self, calls: Sequence[Call]) -> list[Any]:
         import dask
@@ -165,38 +157,52 @@ class Scheduled(InTurn):
         return dask.delayed(function, pure=False, traverse=False)(*arguments)
 
 
-def _free_bytes() -> float:
-    """Free memory; infinite where the system does not say."""
-    try:
-        return float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return math.inf
-
-
 class OnCluster(InTurn):
     """Chunks on the workers of a cluster, as futures; ``sent`` and ``received`` count bytes of arrays."""
 
     is_remote = True
 
     def __init__(self, client: Any, chunks: Sequence[Any]) -> None:
-        super().__init__(chunks)
+        if client.asynchronous:
+            advice = "fits wait for their rounds; use Client(...) without it"
+            raise TypeError(f"the client must not be asynchronous: {advice}")
+        with translated(client):
+            wait_for_a_worker(client, RuntimeError)  # they may still be starting
+            super().__init__(client.compute(list(chunks)))
         self.client, self.sent, self.received = client, 0, 0
         self.homes: dict[str, str] = {}
 
     def ask(self, calls: Sequence[Call]) -> list[Any]:
-        """One task a worker; Dask sends it to another, and computes the chunks again, where a worker is lost."""
+        """One task a worker; Dask sends it to another, and computes the chunks again, where a worker is lost.
+
+        Large arrays that more than a few workers need go out once.
+        """
         tasks: list[Any] = []
+        groups: dict[str, list[int]] = {}
         with translated(self.client):
             try:
-                groups: dict[str, list[int]] = {}
                 for number, home in enumerate(self._homes_of([self.chunks[call.chunk] for call in calls])):
                     groups.setdefault(home, []).append(number)
-                shared = {key: self._stored(one) for key, one in _in_many(groups.values(), calls).items()}
+                given = {
+                    home: {id(one): one for number in numbers for one in calls[number].arguments}
+                    for home, numbers in groups.items()
+                }
+                needed = Counter(chain(*given.values()))
+                shared = {
+                    key: self._stored(one)
+                    for key, one in dict(chain(*(some.items() for some in given.values()))).items()
+                    if needed[key] > costs.SENT_TO_EACH and bytes_of(one) > costs.SMALL_MESSAGE
+                }
                 tasks += shared.values()
-                asked = [self._task(home, [calls[k] for k in numbers], shared) for home, numbers in groups.items()]
-                tasks += asked
-                wait_until_done(self.client, asked)
-                found = self.client.gather(asked)
+                for home, numbers in groups.items():
+                    self.sent += sum(bytes_of(one) for key, one in given[home].items() if key not in shared)
+                    listed = [
+                        [self.chunks[chunk], column, request, [shared.get(id(one), one) for one in arguments], total]
+                        for chunk, column, request, arguments, total in (calls[number] for number in numbers)
+                    ]
+                    tasks.append(self.run(answer_calls, listed, home=home))  # futures in it become what they stand for
+                wait_until_done(self.client, tasks)
+                found = self.client.gather(tasks[len(shared) :])
             except BaseException:  # Ctrl-C too: nobody waits for them any more
                 tasks += () if self.homes else self.chunks
                 self.homes = {}
@@ -224,17 +230,7 @@ class OnCluster(InTurn):
     def _stored(self, value: Any, home: str = "") -> Any:
         """A task whose result is this value."""
         self.sent += bytes_of(value)
-        return self.run(_same, value, home=home)
-
-    def _task(self, home: str, calls: list[Call], shared: dict[int, Any]) -> Any:
-        """A task that answers these calls; futures in its lists become what they stand for."""
-        own = {id(one): one for call in calls for one in call.arguments if id(one) not in shared}
-        self.sent += bytes_of(list(own.values()))
-        listed = [
-            [self.chunks[call.chunk], call.request, call.column, [shared.get(id(one), one) for one in call.arguments]]
-            for call in calls
-        ]
-        return self.run(answer_calls, listed, home=home)
+        return self.run(lambda one: one, value, home=home)
 
     def _homes_of(self, chunks: Sequence[Any]) -> list[str]:
         """The workers that have these chunks, once all are computed; any worker will do for those that are nowhere."""
@@ -246,38 +242,23 @@ class OnCluster(InTurn):
         return [self.homes[chunk.key] for chunk in chunks]
 
 
-def _in_many(groups: Iterable[list[int]], calls: Sequence[Call]) -> dict[int, Array]:
-    """Large arrays that more than a few workers need, by their id."""
-    counts: Counter[int] = Counter()
-    known: dict[int, Array] = {}
-    for numbers in groups:
-        arrays = {id(one): one for k in numbers for one in calls[k].arguments if isinstance(one, np.ndarray)}
-        counts.update(arrays.keys())
-        known |= arrays
-    return {
-        key: one for key, one in known.items() if counts[key] > costs.SENT_TO_EACH and one.nbytes > costs.SMALL_MESSAGE
-    }
-
-
 # ---- on a worker
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 def answer_calls(calls: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return the answers to calls (chunk, request, column, arguments); those that add up as one, then None."""
+    """Return the answers to calls with a chunk instead of its number; those that add up as one, then None."""
     from distributed import get_worker
 
     with use_threads(int(get_worker().state.nthreads)):  # one task is all that the worker has to do in a round
-        answers = [answer(chunk, request, arguments) for chunk, request, _, arguments in calls]
+        out = [answer(chunk, request, arguments) for chunk, _, request, arguments, _ in calls]
     same: dict[Any, list[int]] = {}
-    for number, (_, request, column, _) in enumerate(calls):
-        same.setdefault((request, column) if request in SUMS else number, []).append(number)
-    out: list[Any] = [None] * len(calls)
-    for numbers in same.values():
-        out[numbers[0]] = together(calls[numbers[0]][1], [answers[number] for number in numbers])
+    for number, (_, column, _, _, total) in enumerate(calls):
+        if total is not None:
+            same.setdefault((column, total), []).append(number)
+    for (_, total), numbers in same.items():
+        out[numbers[0]] = added(total, [out[number] for number in numbers])
+        for number in numbers[1:]:
+            out[number] = None
     return out
 
 
@@ -302,10 +283,10 @@ def wait_until_done(client: Any, futures: Sequence[Any]) -> None:
             wait(futures, timeout=costs.WORKERS_AWAITED)
             return
         except (TimeoutError, asyncio.TimeoutError):
-            _wait_for_a_worker(client, DataGone)
+            wait_for_a_worker(client, DataGone)
 
 
-def _wait_for_a_worker(client: Any, kind: type[Exception]) -> None:
+def wait_for_a_worker(client: Any, kind: type[Exception]) -> None:
     try:
         client.wait_for_workers(1, timeout=costs.WORKERS_AWAITED)
     except TimeoutError as error:
