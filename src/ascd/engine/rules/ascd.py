@@ -99,17 +99,21 @@ def smallest_set_threshold(lower: Array, upper: Array, largest: float, buckets: 
     if count == 0.0:  # lower bounds above the upper ones: no information
         return 0.0
     for b in range(size - 1, -1, -1):
-        if buckets[b, 0] == 0.0:
-            continue
         floor = b / scale * (1.0 - EDGE_SAFETY)
-        if (total + buckets[b, 1]) / count <= floor * floor:
-            count += buckets[b, 0]
-            total += buckets[b, 1]
-            continue
-        found = collect_bucket(upper, largest, scale, size, b, members)
-        first_outside = end_among(members, found, lower, upper, count, total)
-        if first_outside >= 0.0:
-            return np.nextafter(first_outside, np.inf)
+        if buckets[b, 0] > 0.0 and not (total + buckets[b, 1]) / count <= floor * floor:  # the set may end inside
+            found = 0
+            for j in range(upper.size):
+                if upper[j] < largest and bucket_of(upper[j], scale, size) == b:
+                    members[found] = j
+                    found += 1
+            sort_decreasing(members, found, upper)
+            number, square = count, total
+            for m in range(found):
+                j = members[m]
+                if upper[j] * upper[j] < square / number * (1.0 - EDGE_SAFETY):
+                    return np.nextafter(upper[j], np.inf)
+                number += 1.0
+                square += lower[j] * lower[j]
         count += buckets[b, 0]
         total += buckets[b, 1]
     return 0.0
@@ -130,27 +134,3 @@ def sort_into_buckets(lower: Array, upper: Array, largest: float, scale: float, 
             buckets[b, 0] += 1.0
             buckets[b, 1] += square
     return count, total
-
-
-@helper
-def collect_bucket(upper: Array, largest: float, scale: float, size: int, b: int, members: Array) -> int:
-    """List the members of bucket b by decreasing upper bound; returns how many there are."""
-    found = 0
-    for j in range(upper.size):
-        if upper[j] < largest and bucket_of(upper[j], scale, size) == b:
-            members[found] = j
-            found += 1
-    sort_decreasing(members, found, upper)
-    return found
-
-
-@helper
-def end_among(members: Array, found: int, lower: Array, upper: Array, count: float, total: float) -> float:
-    """Return the upper bound of the first member outside the set, or −1 if all are inside."""
-    for m in range(found):
-        j = members[m]
-        if upper[j] * upper[j] < total / count * (1.0 - EDGE_SAFETY):
-            return upper[j]
-        count += 1.0
-        total += lower[j] * lower[j]
-    return -1.0

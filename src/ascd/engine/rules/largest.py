@@ -250,8 +250,8 @@ def lazy_applies(n: int, oracle: Any, steepness: Any) -> bool:
     return n >= tuning.SMALLEST_LAZY and asked(oracle, "keeps_estimates", False) and hasattr(steepness, "rates")
 
 
-class Heap(NamedTuple):
-    """A max-heap of all coordinates by key, in which one coordinate's key can change.
+class LazyBounds(NamedTuple):
+    """A max-heap of all coordinates by bounds, outdated but never too small: keys are bounds less ``rate`` times G.
 
     ``order`` has the coordinates by position, ``place`` the position of each, ``key`` the keys by position.
     """
@@ -259,26 +259,69 @@ class Heap(NamedTuple):
     key: Array
     order: Array
     place: Array
+    which: int  # 0 for lower bounds, 1 for upper bounds
+    rate: Array
+
+    @staticmethod
+    def of(which: int, parts: Any, steepness: Any) -> LazyBounds:
+        rates, moving = steepness.rates(parts.norm), parts.norm > 0.0
+        falls_evenly = asked(steepness, "falls_evenly", False) and bool(moving.any())
+        rate = rates.max() if which == 1 else -rates[moving].min() if falls_evenly else 0.0
+        index = np.arange(parts.norm.size, dtype=np.int32)
+        return LazyBounds(np.empty(index.size), index, index.copy(), which, np.array([rate]))
 
     @helper
-    def arrange(self) -> None:
-        """Order all positions by their keys, from the leaves up, O(n)."""
+    def bound_and_key(self, intervals: Any, j: int) -> tuple[float, float]:
+        """Return the bound, an upper one with its sign, and its key.
+
+        The key is −∞ for a zero column with score 0, whose score is 0 until it is visited.
+        """
+        bound = intervals.signed_upper_at(j) if self.which == 1 else intervals.bounds_at(j)[0]
+        if self.which == 1 and intervals.norm[j] == 0.0 and bound <= 0.0:
+            return bound, -math.inf
+        return bound, bound - self.rate[0] * intervals.lengths[INFLATION]
+
+    @helper
+    def largest_bound(self, intervals: Any) -> float:
+        """Return the largest bound, whose coordinate is then on top: re-evaluate the top until it stays there."""
+        shift = self.rate[0] * intervals.lengths[INFLATION]
+        while True:
+            if self.which == 0 and self.key[0] + shift <= 0.0:
+                return 0.0  # lower bounds that have fallen to 0 stay there
+            top = wide(self.order[0])
+            bound, key = self.bound_and_key(intervals, top)
+            # Keys fall in every round, also where a compiler rounds one expression in two ways.  Not <: a bound that
+            # is not a number (inf − inf) stays on top, and the search ends.
+            if not key < self.key[0] - KEY_ROUNDING * abs(shift):
+                return bound
+            self.sink(0, top, key)
+
+    @helper
+    def evaluate_all(self, intervals: Any, rng: Any) -> None:
+        """Compute all keys and order them from the leaves up, O(n); equal upper bounds are in random order."""
+        if self.which == 1:
+            shuffle(self.order, self.order.size, rng)
+        for j in range(self.key.size):
+            if self.which == 0 and intervals.norm[j] == 0.0 and intervals.signed_upper_at(j) > 0.0:
+                self.rate[0] = 0.0
+        for position in range(self.key.size):
+            self.key[position] = self.bound_and_key(intervals, wide(self.order[position]))[1]
         for position in range((self.order.size - 2) // CHILDREN, -1, -1):
             self.sink(position, wide(self.order[position]), self.key[position])
         for position in range(self.order.size):
             self.place[self.order[position]] = position
 
     @helper
-    def change_key(self, j: int, value: float) -> None:
-        """Give coordinate j a new key and move it to its position."""
-        position = wide(self.place[j])
+    def renew(self, intervals: Any, j: int) -> None:
+        """Give a visited coordinate, whose bounds may have moved either way, its key, and move it to its position."""
+        key, position = self.bound_and_key(intervals, j)[1], wide(self.place[j])
         while position > 0:
             parent = (position - 1) // CHILDREN
-            if self.key[parent] >= value:
+            if self.key[parent] >= key:
                 break
             self.put(position, wide(self.order[parent]), self.key[parent])
             position = parent
-        self.sink(position, j, value)
+        self.sink(position, j, key)
 
     @helper
     def sink(self, position: int, j: int, value: float) -> None:
@@ -301,69 +344,6 @@ class Heap(NamedTuple):
         self.order[position], self.key[position], self.place[j] = j, value, position
 
 
-class LazyBounds(NamedTuple):
-    """A heap of bounds, outdated but never too small: keys are the bounds minus ``rate`` times G."""
-
-    heap: Heap
-    which: int  # 0 for lower bounds, 1 for upper bounds
-    rate: Array
-
-    @staticmethod
-    def of(which: int, parts: Any, steepness: Any) -> LazyBounds:
-        rates, moving = steepness.rates(parts.norm), parts.norm > 0.0
-        falls_evenly = asked(steepness, "falls_evenly", False) and bool(moving.any())
-        rate = rates.max() if which == 1 else -rates[moving].min() if falls_evenly else 0.0
-        index = np.arange(parts.norm.size, dtype=np.int32)
-        return LazyBounds(Heap(np.empty(index.size), index, index.copy()), which, np.array([rate]))
-
-    @helper
-    def bound_of(self, intervals: Any, j: int) -> float:
-        """Return the bound; upper bounds with their sign."""
-        return intervals.signed_upper_at(j) if self.which == 1 else intervals.bounds_at(j)[0]
-
-    @helper
-    def key_of(self, intervals: Any, j: int, bound: float) -> float:
-        """Return the key of a bound; −∞ for a zero column with score 0, whose score is 0 until it is visited."""
-        if self.which == 1 and intervals.norm[j] == 0.0 and bound <= 0.0:
-            return -math.inf
-        return bound - self.rate[0] * intervals.lengths[INFLATION]
-
-    @helper
-    def largest_bound(self, intervals: Any) -> float:
-        """Return the largest bound, whose coordinate is then on top: re-evaluate the top until it stays there."""
-        heap, shift = self.heap, self.rate[0] * intervals.lengths[INFLATION]
-        while True:
-            if self.which == 0 and heap.key[0] + shift <= 0.0:
-                return 0.0  # lower bounds that have fallen to 0 stay there
-            top = wide(heap.order[0])
-            bound = self.bound_of(intervals, top)
-            key = self.key_of(intervals, top, bound)
-            # Keys fall in every round, also where a compiler rounds one expression in two ways.  Not <: a bound that
-            # is not a number (inf − inf) stays on top, and the search ends.
-            if not key < heap.key[0] - KEY_ROUNDING * abs(shift):
-                return bound
-            heap.sink(0, top, key)
-
-    @helper
-    def evaluate_all(self, intervals: Any, rng: Any) -> None:
-        """Compute all keys and arrange them; equal upper bounds are in random order."""
-        heap = self.heap
-        if self.which == 1:
-            shuffle(heap.order, heap.order.size, rng)
-        for j in range(heap.key.size):
-            if self.which == 0 and intervals.norm[j] == 0.0 and intervals.signed_upper_at(j) > 0.0:
-                self.rate[0] = 0.0
-        for position in range(heap.key.size):
-            j = wide(heap.order[position])
-            heap.key[position] = self.key_of(intervals, j, self.bound_of(intervals, j))
-        heap.arrange()
-
-    @helper
-    def renew(self, intervals: Any, j: int) -> None:
-        """Recompute the key of a visited coordinate, whose bounds may have moved either way."""
-        self.heap.change_key(j, self.key_of(intervals, j, self.bound_of(intervals, j)))
-
-
 class LazyTop(NamedTuple):
     """u-ASCD, ℓ-ASCD and SCD without scanning: the top of a heap of bounds; SCD reads it until it is known exactly."""
 
@@ -377,11 +357,11 @@ class LazyTop(NamedTuple):
             bounds.evaluate_all(intervals, rng)
         else:
             bounds.renew(intervals, wide(self.last[0]))
-        largest, top = bounds.largest_bound(intervals), wide(bounds.heap.order[0])
+        largest, top = bounds.largest_bound(intervals), wide(bounds.order[0])
         while self.reads and intervals.radius_at(top) > 0.0:
             intervals.set_entry(top, point.partial(top), 0.0)
             bounds.renew(intervals, top)
-            largest, top = bounds.largest_bound(intervals), wide(bounds.heap.order[0])
+            largest, top = bounds.largest_bound(intervals), wide(bounds.order[0])
         self.last[0] = int(rng.random() * point.x.size) if bounds.which == 0 and not largest > 0.0 else top
         return wide(self.last[0])
 
