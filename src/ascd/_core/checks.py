@@ -37,9 +37,9 @@ def refuse_masks(values: Any, name: str) -> None:
 
 
 def as_numbers(values: Any, name: str) -> Array:
-    """An array of real numbers on the host, of any shape."""
+    """An array of real numbers on the host, of any shape; sparse matrices stay what they are."""
     array = values
-    if type(values) is not np.ndarray:
+    if type(values) is not np.ndarray and not hasattr(values, "tocsc"):
         refuse_masks(values, name)
         array = np.asarray(to_host(values))
     if array.dtype.kind not in "fiub":
@@ -96,13 +96,12 @@ def as_parameter(values: Any, name: str, size: int, *, low: float = -np.inf, fin
 
 
 def as_design(A: Any) -> Any:
-    """Dense column-major float64 ndarray or CSC float64 matrix, made from anything two-dimensional and real.
+    """What ``as_matrix`` returned, as a dense column-major float64 ndarray or a CSC float64 matrix.
 
     Whether its entries are finite is seen later, where the norms of the columns are computed.
     """
     if not hasattr(A, "tocsc"):
-        return np.asfortranarray(as_matrix(A), dtype=np.float64).view(np.ndarray)
-    check_sparse(A)
+        return np.asfortranarray(A, dtype=np.float64).view(np.ndarray)
     design = A.tocsc()
     if not design.has_canonical_format:
         design = design.copy() if design is A or design.data is A.data else design
@@ -110,19 +109,12 @@ def as_design(A: Any) -> Any:
     return design.astype(np.float64, copy=False)
 
 
-def as_matrix(A: Any) -> Array:
-    """A two-dimensional array of real numbers, as it lies."""
-    array = as_numbers(A, "A")
-    check_shape(array.shape)
-    return array
-
-
-def check_sparse(A: Any) -> None:
-    """A sparse matrix must be two-dimensional and real too, with rows and columns that exist."""
-    if A.dtype.kind not in "fiub":
-        raise TypeError(f"A must hold real numbers (float, int or bool); got dtype {A.dtype}")
-    check_shape(A.shape)
-    check_places(A)
+def as_matrix(A: Any) -> Any:
+    """A two-dimensional array, or a sparse matrix, of real numbers as it lies; its rows and columns exist."""
+    matrix = as_numbers(A, "A")
+    check_shape(matrix.shape)
+    check_places(matrix)
+    return matrix
 
 
 def check_places(A: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ascd._core import contracts
-from ascd._core.checks import as_design, as_matrix, check_shape, check_sparse, unlocked
+from ascd._core.checks import as_design, as_matrix, check_shape, unlocked
 from ascd._core.devices import is_on_device, is_on_gpu, library_of, to_host
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix
@@ -52,10 +52,7 @@ def open_design(A: Any) -> Matrix:
         from ascd.matrix.device.matrices import DeviceDense
 
         return DeviceDense(A)
-    if hasattr(A, "tocsc"):
-        check_sparse(A)
-    else:
-        A = as_matrix(A)
+    A = as_matrix(A)
     return as_stored(A if is_read_in_place(A) else as_design(A))
 
 
@@ -118,8 +115,11 @@ def is_read_in_place(A: Any) -> bool:
     return bool(is_large and A.dtype in READ_IN_PLACE)
 
 
-def as_stored(A: Any) -> Matrix:
-    """Return an array, contiguous in either way, or a sparse matrix by columns or rows as a matrix on its memory."""
+def as_stored(A: Any, cache_bytes: float | None = None) -> Matrix:
+    """Return an array, contiguous in either way, or a sparse matrix by columns or rows as a matrix on its memory.
+
+    Of dense rows ``cache_bytes`` of columns are cached.
+    """
     is_sparse = hasattr(A, "tocsc")
     values = A.data if is_sparse else A.view(np.ndarray)
     values = unlocked(values.view(np.uint8) if values.dtype == np.bool_ else values)  # booleans are read as bytes
@@ -128,7 +128,7 @@ def as_stored(A: Any) -> Matrix:
     from ascd.matrix.cached import DenseRows, SparseRows
 
     if not is_sparse:
-        return DenseRows(values)
+        return DenseRows(values, cache_bytes)
     _, indices, indptr = map(unlocked, unsigned(A))
     lines = CSC(values, indices, indptr)
     return LocalSparse(lines, A.shape) if A.format == "csc" else SparseRows(LocalSparse(lines, A.shape[::-1]))

@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array, as_design, as_finite_vector, as_number, unknown_name
+from ascd._core.checks import Array, as_design, as_finite_vector, as_matrix, as_number, unknown_name
 from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.columns import dot
 from ascd.matrix.dense import Local, LocalDense
@@ -85,7 +85,7 @@ class DualSVM(Problem):
         if loss not in ("hinge", "squared_hinge"):
             raise unknown_name(loss, "loss", ("hinge", "squared_hinge"))
         C = as_number(C, "C", low=0.0, high=1e300, strict=True)
-        X = as_design(X)
+        X = as_design(as_matrix(X))
         y = as_finite_vector(y, "y", X.shape[0])
         check_signs(y, loss, "y")
         box = Box(0.0, C, linear=-1.0) if loss == "hinge" else Box(0.0, math.inf, l2=0.5 / C, linear=-1.0)
