@@ -106,10 +106,8 @@ def replace(module, quick):
     def call(matrix, *args):
         return (plain if isinstance(matrix, tuple) and type(matrix) not in (Dense, CSC) else quick)(matrix, *args)
 
-    def teach():
-        from numba.extending import overload
-
-        overload(call, jit_options=jit._options(True), strict=False)(lambda *args: plain)
+    def teach(numba):
+        numba.extending.overload(call, jit_options=jit._options(True), strict=False)(lambda *args: plain)
 
     jit._when_imported(teach)
     for name, user in list(sys.modules.items()):

@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Sequence
 from functools import cache
-from types import CodeType
 from typing import Any
 
 from ascd._core.checks import as_number
@@ -149,13 +148,10 @@ def compile_error(error: Exception, kinds: Sequence[type]) -> TypeError:
     codes = [(kind, each.__code__) for kind in kinds for each in vars(kind).values() if hasattr(each, "__code__")]
     places = ((file, line, *each) for file, line in _PLACE.findall(text) for each in codes)
     for file, line, kind, code in places:
-        if _contains(code, file, int(line)):
+        last = max(number for _, _, number in code.co_lines() if number is not None)
+        is_inside = code.co_firstlineno <= int(line) <= last
+        if is_inside and os.path.realpath(file) == os.path.realpath(code.co_filename):
             who = f"{kind.__name__}.{code.co_name}"
             reason += f" ({os.path.basename(file)}, line {line})"
             break
     return TypeError(f"a part of your own could not be compiled: {who}{reason}.  {HOW_TO}.  numba says:\n{text}")
-
-
-def _contains(code: CodeType, file: str, line: int) -> bool:
-    last = max(number for _, _, number in code.co_lines() if number is not None)
-    return os.path.realpath(file) == os.path.realpath(code.co_filename) and code.co_firstlineno <= line <= last

@@ -48,8 +48,9 @@ _debugging: ContextVar[bool] = ContextVar("debugging", default=False)
 _lock = threading.RLock()
 _kernels: list[Kernel] = []
 #: Functions that tell numba about helpers, once it is imported.
-_registrations: list[Callable[[], None]] = []
-_warned: set[str] = set()
+_registrations: list[Callable[[Any], None]] = []
+#: Why compiled code is not kept, once that has been said.
+_not_kept: list[object] = []
 
 
 @contextmanager
@@ -203,9 +204,9 @@ def helper(function: Function, is_strict: bool = False) -> Function:
             given, other = ", ".join(arguments), ", ".join(known)
             raise TypeError(f"the method {name}({given}) needs another name: compiled code knows {name}({other})")
         if is_new and _numba.cache_info().currsize:
-            _register_method(name, arguments)
+            _register_method(_numba(), name, arguments)
     else:
-        _when_imported(partial(_register_helper, function, is_strict))
+        _when_imported(lambda numba: numba.extending.register_jitable(**_options(True, is_strict))(function))
     return function
 
 
@@ -219,21 +220,23 @@ def optional_method(default: Callable[..., Any]) -> Callable[..., Any]:
     def call(part: Any, *args: Any) -> Any:
         return getattr(type(part), default.__name__, default)(part, *args)
 
-    _when_imported(partial(_register_optional, call, default))
+    arguments = contracts.arguments_of(default)
+    chosen = f"getattr({arguments[0]}.instance_class, {default.__name__!r}, default)"
+    _when_imported(lambda numba: _overload(partial(numba.extending.overload, call), arguments, chosen, default=default))
     return call
 
 
-def _when_imported(register: Callable[[], None]) -> None:
+def _when_imported(register: Callable[[Any], None]) -> None:
     """Register something with numba when it is imported, or now where it is."""
     _registrations.append(register)
     if _numba.cache_info().currsize:
-        register()
+        register(_numba())
 
 
 @cache
 def _numba() -> Any:
     """Import numba and register all that compiled code may call, once."""
-    import numba
+    import numba.extending
     from llvmlite import binding
 
     # A pass over the bounds reads four arrays and writes two.  To use vector registers the compiler must check at
@@ -241,9 +244,9 @@ def _numba() -> Any:
     binding.set_option("ascd", "--runtime-memory-check-threshold=32")
     _register_at_and_wide()
     for method, arguments in contracts.COMPILED.items():
-        _register_method(method, arguments)
+        _register_method(numba, method, arguments)
     for register in _registrations:
-        register()
+        register(numba)
     return numba
 
 
@@ -271,25 +274,9 @@ def _register_at_and_wide() -> None:
     lower_builtin(wide, types.Integer)(emit_wide)
 
 
-def _register_method(method: str, arguments: list[str]) -> None:
-    from numba import types
-    from numba.extending import overload_method
-
-    _overload(partial(overload_method, types.BaseNamedTuple, method), arguments, f"self.instance_class.{method}")
-
-
-def _register_helper(function: Callable[..., Any], is_strict: bool) -> None:
-    from numba.extending import register_jitable
-
-    register_jitable(**_options(True, is_strict))(function)
-
-
-def _register_optional(function: Callable[..., Any], default: Callable[..., Any]) -> None:
-    from numba.extending import overload
-
-    arguments = contracts.arguments_of(default)
-    chosen = f"getattr({arguments[0]}.instance_class, {default.__name__!r}, default)"
-    _overload(partial(overload, function), arguments, chosen, default=default)
+def _register_method(numba: Any, method: str, arguments: list[str]) -> None:
+    of_tuples = partial(numba.extending.overload_method, numba.types.BaseNamedTuple, method)
+    _overload(of_tuples, arguments, f"self.instance_class.{method}")
 
 
 def _overload(register: Callable[..., Any], arguments: list[str], chosen: str, **namespace: Any) -> None:
@@ -330,7 +317,7 @@ def _knows_private_options() -> bool:
     except Exception as error:  # whatever a changed numba may raise
         reason = f"numba has changed inside ({type(error).__name__}: {error})"
         rest = "kernels are compiled with its documented options alone, which gives the same answers but takes longer"
-        tell_once("numba", f"{reason}: {rest}")
+        warnings.warn(f"{reason}: {rest}", RuntimeWarning, stacklevel=2)
         return False
     return True
 
@@ -391,9 +378,12 @@ def remove_stale(folder: str) -> None:
 
 
 def _tell_not_kept(reason: object) -> None:
-    """Warn once that every process compiles for itself."""
-    slow = "compiled code is not kept on disk, so every process compiles anew, which takes seconds"
-    tell_once("the cache", f"{slow}: {reason}.  NUMBA_CACHE_DIR may name another folder")
+    """Warn that every process compiles for itself: once in a process, whatever the filters of warnings are."""
+    if not _not_kept:
+        _not_kept.append(reason)
+        slow = "compiled code is not kept on disk, so every process compiles anew, which takes seconds"
+        text = f"{slow}: {reason}.  NUMBA_CACHE_DIR may name another folder"
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 def cache_folders() -> list[str]:
@@ -401,10 +391,3 @@ def cache_folders() -> list[str]:
     if is_interpreted:
         return []
     return sorted({kernel.compiled.stats.cache_path for kernel in _kernels} - {None})
-
-
-def tell_once(about: str, text: str) -> None:
-    """Warn the first time in a process, whatever the filters of warnings are."""
-    if about not in _warned:
-        _warned.add(about)
-        warnings.warn(text, RuntimeWarning, stacklevel=3)
