@@ -10,10 +10,9 @@ from solving import LOSSES, make_case
 import ascd
 from ascd.problem.certificate import certify
 from ascd.solver.bounds import GradientBounds
-from ascd.solver.line_search import Backtracking, ModelStep
 from ascd.solver.models import BlockGramModel, GramModel, minimise_on_columns
 from ascd.solver.state import State
-from ascd.solver.subproblem import Subproblem
+from ascd.solver.subproblem import Backtracking, ModelStep, Subproblem
 from ascd.solver.working_set import WorkingSet
 
 pytestmark = pytest.mark.usefixtures("long_way")

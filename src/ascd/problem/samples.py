@@ -87,7 +87,7 @@ class Outputs:
         return shift
 
     def chord_curvature(self, Z: Array, gradient: Array) -> Array:
-        """Return v²/(f(z) − min f): see ``ascd.solver.line_search``."""
+        """Return v²/(f(z) − min f): see ``ascd.solver.subproblem``."""
         out = np.zeros(Z.shape)
         chord_curvatures(self.sample, self.loss, Z.ravel(), gradient.ravel(), out.ravel())
         return out

@@ -13,21 +13,34 @@ step goes straight to their minimum.  Penalties without pieces (``piece``, ``blo
 A enter less their H-weighted means.  For a quadratic loss H never changes, and the products are kept for the whole run;
 for other losses they are computed again with every H.
 
+``DeviceModel`` is for a Gram matrix that stays on a device, which cannot share out sweeps from one coordinate to the
+next.  Instead all coordinates move at once, by proximal steps in the metric of G's diagonal D,
+
+    x⁺ = prox(y − (L·D)⁻¹·∇(y)),       y = x⁺ + β·(x⁺ − x),
+
+with momentum β that starts again where it leads uphill; L is raised where a step shows that it is too small.  The
+device multiplies and factorises; what is done for each coordinate (prox, pieces of the penalty) is done on the host, so
+that every penalty can be used.  G may be approximate (``products.is_exact``): then Q is minimised to a share of its
+violation, the gradients at the point found are computed from the data, and Q is minimised again from there, as in
+iterative refinement.
+
 Models move a copy ``x`` of the coefficients of the working set; the state follows by a line search.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from ascd._core.checks import Array
+from ascd._core.jit import kernel
 from ascd.matrix.base import Matrix, Part, as_block
 from ascd.matrix.costs import CONSTANT_CENTRED
 from ascd.problem.samples import Curvature
 from ascd.problem.softmax import solve_singular
+from ascd.problem.terms import ByCoordinate, cost_of, largest_violation
 from ascd.solver import tuning
 from ascd.solver.newton import (
     PenaltyPieces,
@@ -49,6 +62,9 @@ from ascd.solver.sweeps import (
     sweep_gram,
 )  # fmt: skip
 from ascd.solver.working_set import BlockLayout
+
+#: A bound on curvatures that is exceeded by less is exceeded by rounding.
+SAME_CURVATURE = 1e-9
 
 
 class Model:
@@ -147,7 +163,7 @@ def without_constants(whole: Array, outputs: int) -> tuple[Array, Array]:
 class CoordinateModel(Model):
     """Q for penalties by coordinate; x has shape (m,) and moves.
 
-    A kind of model has ``gradient_now()`` of Q's smooth part, ``direction(free, curvature, right)`` that solves
+    A kind of model has ``gradient`` of Q's smooth part, ``direction(free, curvature, right)`` that solves
     Newton's system, ``times(change)`` with G·change and ``move(free, values, image)``.
     """
 
@@ -158,7 +174,7 @@ class CoordinateModel(Model):
 
     def newton_step(self: Any) -> bool:
         """Go to the minimum over the free coordinates, or to the lowest point on their pieces; return if it was cut."""
-        gradient = self.gradient_now()
+        gradient = self.gradient
         count = int(find_inside_pieces(self.penalty, self.columns, gradient, self.x, self.free, self.work))
         free = self.free[:count]
         derivative, curvature, low, high = self.work[:, :count]
@@ -190,13 +206,7 @@ class GramModel(CoordinateModel):
         self.gram, self.gradient = gram, gradient
 
     def sweep(self, target: float, most: int) -> tuple[float, int]:
-        found: tuple[float, int] = sweep_gram(
-            self.penalty, self.columns, self.gram, self.gradient, self.x, target, most
-        )
-        return found
-
-    def gradient_now(self) -> Array:
-        return self.gradient
+        return sweep_gram(self.penalty, self.columns, self.gram, self.gradient, self.x, target, most)
 
     def direction(self, free: Array, curvature: Array, right: Array) -> Array | None:
         return newton_direction(self.gram, free, curvature, right)
@@ -234,13 +244,146 @@ def minimise_on_columns(
     return violation, reads
 
 
+# ---- single coordinates, products on a device
+
+
+class DeviceIterate(NamedTuple):
+    """A point of the working set, the gradients of Q's smooth part, Q less its first value, and the penalty's cost."""
+
+    x: Array
+    gradient: Array
+    value: float
+    cost: float
+
+
+class DeviceModel(CoordinateModel):
+    """Q on the columns of ``products``; ``state`` has the coefficients of the working set."""
+
+    #: Of 5 to 50 steps, 20 took least on an H200, for 3,000 and for 16,000 columns (``benchmarks/gpu.py``).
+    between = 20
+
+    def __init__(self, penalty: Any, products: Any, gradient: Array, x: Array) -> None:
+        super().__init__(penalty, products.columns, x)
+        self.products, self.parts = products, ByCoordinate(penalty)
+        self.scale = np.where(products.diagonal > 1e-300, products.diagonal, 1.0)
+        self._go_to(DeviceIterate(x, gradient, 0.0, float(cost_of(self.parts, self.columns, x))))
+        products.largest = products.largest or 1.0
+
+    def sweep(self, target: float, most: int) -> tuple[float, int]:
+        """Take proximal steps with momentum."""
+        violation = self.violation()
+        if violation <= target:
+            return violation, 0
+        done = self._advance(most, target)
+        return self.violation(), done
+
+    def minimise_refined(self, target: float, most_steps: int) -> bool:
+        """Minimise and correct until the true violation is at most ``target``; False where G is too far from it."""
+        left = self.violation()
+        while left > target:
+            start, before, goal = self.state, left, max(target, 1e-2 * left)
+            is_there = self.minimise(goal, most_steps) <= goal
+            is_lower = self._correct(start)
+            left = self.violation()
+            if left > target and not (is_there and is_lower and left <= 0.5 * before):
+                return False
+        return True
+
+    def _correct(self, start: DeviceIterate) -> bool:
+        """Compute the gradients as they truly are, after moves from ``start``; go back there if it is lower."""
+        moved = self.x - start.x
+        curved = self.products.times_exactly(moved)
+        fall = float(moved @ (start.gradient + 0.5 * curved)) + self.state.cost - start.cost
+        is_lower = fall <= tuning.OBJECTIVE_ROUNDING * start.cost
+        self._go_to(DeviceIterate(self.x, start.gradient + curved, 0.0, self.state.cost) if is_lower else start)
+        return is_lower
+
+    def violation(self) -> float:
+        """The largest one at the present point."""
+        return float(largest_violation(self.parts, self.columns, self.x, self.state.gradient))
+
+    def _go_to(self, state: DeviceIterate) -> None:
+        self.state, self.x = state, state.x
+
+    def _moved(self, x: Array, change: Array, curved: Array | None = None) -> DeviceIterate:
+        """The state at another point, ``change`` from here: one product, if ``curved`` = G·change is not known."""
+        now = self.state
+        curved = self.products.times(change) if curved is None else curved
+        cost = float(cost_of(self.parts, self.columns, x))
+        fall = float(change @ (now.gradient + 0.5 * curved)) + cost - now.cost
+        return DeviceIterate(x, now.gradient + curved, now.value + fall, cost)
+
+    def _advance(self, count: int, target: float) -> int:
+        """The best point of the steps is kept."""
+        best = self.state
+        ahead, derivative, t = best.x.copy(), best.gradient.copy(), 1.0
+        for number in range(1, count + 1):
+            now = self.state
+            found, is_short, is_uphill = self._proximal_step(ahead, derivative)
+            if not is_short:  # L was too small: from the point before, with a larger one
+                ahead, derivative, t = now.x.copy(), now.gradient.copy(), 1.0
+                continue
+            self._go_to(found)
+            best = found if found.value <= best.value else best
+            if number == count or (number % 5 == 0 and self.violation() <= target):
+                break
+            following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
+            share, t = (0.0, 1.0) if is_uphill else ((t - 1.0) / following, following)
+            ahead = found.x + share * (found.x - now.x)
+            derivative = found.gradient + share * (found.gradient - now.gradient)
+        # what falls less than rounding errors of the cost is not seen in Q: the last point is the best then
+        is_best = self.state.value <= best.value + tuning.OBJECTIVE_ROUNDING * best.cost
+        self._go_to(self.state if is_best else best)
+        return number
+
+    def _proximal_step(self, ahead: Array, derivative: Array) -> tuple[DeviceIterate, bool, bool]:
+        """The state after a step from ``ahead``, whether it is as short as the bound L promises, and whether uphill."""
+        now, bound = self.state, self.products.largest
+        x = np.empty(ahead.size)
+        proximal_steps(self.penalty, self.columns, ahead, derivative, bound, self.scale, x)
+        change = x - now.x
+        found = self._moved(x, change)
+        away = x - ahead  # momentum leads uphill where it goes against the change
+        length, bend = float(away @ (self.scale * away)), float(away @ (found.gradient - derivative))
+        if bend <= bound * length * (1.0 + SAME_CURVATURE):
+            return found, True, float(away @ (self.scale * change)) < 0.0
+        self.products.largest = max(1.5 * bound, 1.1 * bend / max(length, 1e-300))
+        return found, False, False
+
+    @property
+    def gradient(self) -> Array:
+        return self.state.gradient
+
+    def direction(self, free: Array, curvature: Array, right: Array) -> Array | None:
+        directions = (self.products.solve(free, curvature, right, shift) for shift in tuning.SHIFTS)
+        return next((direction for direction in directions if direction is not None), None)
+
+    def times(self, change: Array) -> Array:
+        return self.products.times(change)
+
+    def move(self, free: Array, values: Array, image: Array) -> None:
+        x = self.x.copy()
+        x[free] = values
+        self._go_to(self._moved(x, x - self.x, image))
+
+
+@kernel
+def proximal_steps(
+    penalty: Any, columns: Array, ahead: Array, derivative: Array, bound: float, scale: Array, x: Array
+) -> None:
+    """A proximal step of each coordinate from ``ahead``, with a length of its own."""
+    for i in range(columns.size):
+        step = 1.0 / (bound * scale[i])
+        x[i] = penalty.prox(ahead[i] - step * derivative[i], step, columns[i])
+
+
 # ---- blocks
 
 
 class BlockModel(Model):
     """Q for penalties by block; x of shape (m, T) moves.
 
-    A kind of model has ``gradient_now()`` of Q's smooth part on the columns, ``direction(rows, found, right)`` that
+    A kind of model has ``gradient`` of Q's smooth part on the columns, ``direction(rows, found, right)`` that
     solves Newton's system on rows that are free, and ``smooth_part(change)`` and ``move(change)``.
     """
 
@@ -257,7 +400,7 @@ class BlockModel(Model):
             rows, change = np.flatnonzero(found.is_free.any(axis=1)), np.zeros(self.x.shape)
             if rows.size == 0 or not found.is_free[rows].all():  # all outputs of a column must be free, or none
                 return False
-            right = -(self.gradient_now() + found.derivative)[rows]
+            right = -(self.gradient + found.derivative)[rows]
             system = found.quadratic_bound(self.x) if is_bound else found
             step = self.direction(rows, system.of_rows(rows), right)
             if step is None:
@@ -287,14 +430,10 @@ class BlockGramModel(BlockModel):
         self.room = np.empty(layout.longest)
 
     def sweep(self, target: float, most: int) -> tuple[float, int]:
-        found: tuple[float, int] = sweep_blocks(
+        return sweep_blocks(
             self.penalty, self.gram, self.gradient.ravel(), self.x.ravel(), self.layout.starts, self.layout.blocks,
             self.lipschitz, self.room, self.x.shape[1], target, most,
         )  # fmt: skip
-        return found
-
-    def gradient_now(self) -> Array:
-        return self.gradient
 
     def direction(self, rows: Array, found: PenaltyPieces, right: Array) -> Array | None:
         return block_newton(self.gram[np.ix_(rows, rows)], found, right)
@@ -355,7 +494,8 @@ class BlockColumnModel(BlockModel):
         sums = (self.raw_gradient + self.own * predictor).sum(axis=0)
         return -np.divide(sums, total, out=np.zeros(sums.shape), where=(total > 0.0) & self.intercept)
 
-    def gradient_now(self) -> Array:
+    @property
+    def gradient(self) -> Array:
         return cast(Array, self.block).T @ self.raw_gradient
 
     def direction(self, rows: Array, found: PenaltyPieces, right: Array) -> Array | None:
