@@ -1,6 +1,6 @@
 """Data larger than memory: a file or folder that stays on its disk and is read in chunks.
 
-Readers have the attributes of ``ascd.matrix.files.Reader``.  Files are read with ordinary calls, not through a memory
+Readers have the attributes that ``matrix.files`` names.  Files are read with ordinary calls, not through a memory
 map: a file that has become shorter is an error with a sentence, where a map would end the process.  Before each read, a
 file must be as it was when it was opened, because columns that are cached would not be those of a file written since.
 

@@ -7,80 +7,54 @@ of whole chunks there, so that a pass decodes each one once.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, pairwise, starmap
+from typing import Any
 
 import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats
-from ascd.matrix.cached import CachedMatrix, DenseRows, joined
-from ascd.matrix.dense import Dense, Local, LocalDense
-from ascd.matrix.open import READ_IN_PLACE
-from ascd.matrix.sparse import LocalSparse
+from ascd.matrix.cached import CachedMatrix, joined
+from ascd.matrix.dense import Local
+from ascd.matrix.open import READ_IN_PLACE, as_stored
 
-
-class Reader(Protocol):
-    """A file, or several: numbers by rows and columns."""
-
-    shape: tuple[int, int]
-    #: Bytes that all numbers take in the file, and those read so far.
-    size: int
-    bytes_read: int
-    #: Where groups of rows end, from 0 on.
-    ends: Array
-    #: Columns of a group that are read together, whichever of them are requested, from column 0 on.
-    together: int
-    #: Can some rows of a group be read without the others?
-    rows_apart: bool
-    #: Stored entries of each column.
-    counts: Array
-    is_sparse: bool
-
-    def read(self, rows: slice, columns: Array | None) -> Any:
-        """Rows of one group, with these columns (all): an array in C or Fortran order, or a CSC matrix."""
-
-
-class Piece(NamedTuple):
-    """Rows, places among the requested columns, and the numbers there; before it is read, these columns (None: all)."""
-
-    rows: slice
-    there: Array
-    values: Any
+#: Rows, places among the requested columns, and the numbers there; before they are read, these columns (None: all).
+Piece = tuple[slice, Array, Any]
 
 
 class FileMatrix(CachedMatrix):
-    """A matrix in files; ``memory`` is what it may take, in bytes."""
+    """A matrix in files; ``memory`` is what it may take, in bytes.
+
+    The reader has a method ``read(rows, columns)`` for rows of one group with these columns (None: all), an array in C
+    or Fortran order or a CSC matrix, and these attributes:
+
+    shape, is_sparse, counts : as those of a matrix
+    size, bytes_read : bytes that all numbers take in the files, and those read so far
+    ends : where groups of rows end, from 0 on
+    together : columns of a group that are read together, whichever of them are requested, from column 0 on
+    rows_apart : some rows of a group can be read without the others
+    """
 
     is_dear = answers_several = True
 
-    def __init__(self, reader: Reader, memory: float) -> None:
+    def __init__(self, reader: Any, memory: float) -> None:
         self.reader, self.shape, self.is_sparse = reader, reader.shape, reader.is_sparse
         self.memory, self.piece = memory, int(min(costs.BLOCK_BYTES, costs.FILE_PIECE * memory))
         self.cache_bytes, self.most_bytes = costs.FILE_NEAR * memory, costs.FILE_ROOM * memory
 
-    @property
-    def nbytes(self) -> int:
-        return int(min(self.reader.size, self.memory))
-
-    @property
-    def counts(self) -> Array:
-        return self.reader.counts
-
-    @property
-    def bytes_read(self) -> int:  # type: ignore[override]
-        return self.reader.bytes_read
+    nbytes = property(lambda self: int(min(self.reader.size, self.memory)))
+    counts = property(lambda self: self.reader.counts)
+    bytes_read = property(lambda self: self.reader.bytes_read)  # type: ignore[assignment]
 
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         square, plain, total = np.zeros((3, self.shape[1]))
         out = ColumnStats(square, plain, total, np.zeros((len(vectors), self.shape[1])))
         for rows, there, values in self.pieces(None):
             share = weight if np.ndim(weight) == 0 else weight[rows]
-            found = as_piece(values).column_stats(share, np.ascontiguousarray(vectors[:, rows]))
+            found = as_stored(values, 0.0).column_stats(share, np.ascontiguousarray(vectors[:, rows]))
             with np.errstate(all="ignore"):  # what is not finite is named once norms have shown it
                 for mine, theirs in zip(out, found, strict=True):
                     mine[..., there] += theirs
@@ -89,36 +63,31 @@ class FileMatrix(CachedMatrix):
     def read_dots(self, columns: Array, vectors: Array) -> Array:
         out = np.zeros((columns.size, *vectors.shape[1:]))
         for rows, there, values in self.pieces(columns):
-            out[there] += as_piece(values).dots(np.arange(values.shape[1]), vectors[rows])
+            out[there] += as_stored(values, 0.0).dots(np.arange(values.shape[1]), vectors[rows])
         return out
 
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
         for rows, there, values in self.pieces(columns):
-            as_piece(values).add(np.arange(values.shape[1]), factors[there], out[rows])
+            as_stored(values, 0.0).add(np.arange(values.shape[1]), factors[there], out[rows])
 
     def fetch(self, columns: Array) -> Local:
         return joined(self.pieces(columns), (self.shape[0], columns.size), self.is_sparse)
 
     def pieces(self, columns: Array | None) -> Iterator[Piece]:
-        """Yield what is requested in the order of the file; the next pieces are read ahead, unless they are large."""
+        """Yield what is requested in the order of the file; the next piece is read ahead, unless they are large."""
         tallest = int(np.diff(self.reader.ends).max())
-        is_large = not self.reader.rows_apart and self._chunk(tallest) > costs.FILE_PIECE * self.memory
-        count, pool = 1 if is_large else 2, ThreadPoolExecutor(1, thread_name_prefix="ascd-read")
-        waiting: deque[Future[Piece]] = deque()
-        try:
-            for place in self._places(columns):
-                waiting.append(pool.submit(self._read, place))
-                if len(waiting) == count:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:  # Ctrl-C, or a run that ends early
-            pool.shutdown(wait=True, cancel_futures=True)
+        if not self.reader.rows_apart and self._chunk(tallest) > costs.FILE_PIECE * self.memory:
+            yield from starmap(self._read, self._places(columns))
+            return
+        with ThreadPoolExecutor(1, thread_name_prefix="ascd-read") as pool:
+            reading: Iterator[Any] = (pool.submit(self._read, *place) for place in self._places(columns))
+            for piece, _next in pairwise(chain(reading, [None])):
+                yield piece.result()
 
-    def _read(self, place: Piece) -> Piece:
+    def _read(self, rows: slice, there: Array, columns: Array | None) -> Piece:
         """Numbers that compiled code reads as they are; others (half precision, the other byte order) as float64."""
-        values = self.reader.read(place.rows, place.values)
-        return place._replace(values=values if values.dtype in READ_IN_PLACE else values.astype(np.float64))
+        values = self.reader.read(rows, columns)
+        return rows, there, values if values.dtype in READ_IN_PLACE else values.astype(np.float64)
 
     def _chunk(self, height: int) -> float:
         """Bytes of so many rows of columns that are read together."""
@@ -136,11 +105,4 @@ class FileMatrix(CachedMatrix):
             for there in np.split(order, np.flatnonzero(np.diff(number // max(1, int(share)))) + 1):
                 chosen = None if columns is None and there.size == wanted.size else wanted[there]
                 for top in range(start, stop, tall):
-                    yield Piece(slice(top, min(top + tall, stop)), there, chosen)
-
-
-def as_piece(values: Any) -> LocalDense | LocalSparse | DenseRows:
-    """Return a piece as a matrix: by columns, or dense by rows."""
-    if hasattr(values, "tocsc"):
-        return LocalSparse.of(values)
-    return LocalDense(Dense(values), values.shape) if values.flags.f_contiguous else DenseRows(values, 0.0)
+                    yield slice(top, min(top + tall, stop)), there, chosen
