@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from command_line import run
 
-from ascd.reproduction.page import Axis, Chart, Section, Series, TableSection, draw_charts, numbers_of, write_page
+from ascd.reproduction.page import Axis, Chart, Section, Series, draw_charts, numbers_of, write_page
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TIME = (Axis("t", "t"),)
@@ -53,8 +53,8 @@ def written(tmp_path_factory):
     )
     flat = Chart("flat", "Flat", "One point.", TIME, (Series("s", {"t": [0]}, [0.0]),), "y", log=False)
     charts = (Chart("c", "A chart", "Caption & all", axes, series, "error", "active"), flat)
-    first = TableSection("first", "First", ("a", "b"), [("1", "2")])
-    claims = TableSection("claims", "Claims", ("claim", "verdict"), [("1 < 2", ("holds", "holds"))])
+    first = Section("first", "First", head=("a", "b"), rows=[("1", "2")])
+    claims = Section("claims", "Claims", head=("claim", "verdict"), rows=[("1 < 2", ("holds", "holds"))])
     path = tmp_path_factory.mktemp("report") / "report.html"
     return write_page(path, "A report", [first, Section("s", "Section", "Text.", charts), claims])
 
@@ -184,7 +184,7 @@ def chart_of(names):
 
 def page_with(name, path):
     """The scripts and tags of a page that has a name in every place."""
-    table = TableSection("t", name, (name,), [(name,), ((name, "holds"),)], text=name)
+    table = Section("t", name, name, head=(name,), rows=[(name,), ((name, "holds"),)])
     section = Section("s", name, name, (chart_of([name]),))
     return Scripts(write_page(path, name, [section, table], [name], name).read_text(encoding="utf-8"))
 

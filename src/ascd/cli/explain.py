@@ -74,16 +74,16 @@ def examine(estimator: Any, fitted: Model, data: LabeledData, resamples: int) ->
 
 def explain(fitted: Model, found: dict[str, list[Evidence]], resamples: int, out: Path) -> dict[str, Any]:
     """Print a table a class, write a page with plots beside the model; return the same for machines."""
-    from ascd.reproduction.page import Drawing, TableSection, draw_intervals, write_page
+    from ascd.reproduction.page import Section, draw_intervals, write_page
 
-    sections: list[Drawing | TableSection] = []
+    sections = []
     for number, (title, rows) in enumerate(found.items()):
         cells, conclusion, of_row = [one.row() for one in rows], sentence(rows, resamples), f", {title}" * bool(title)
         show_table(HEAD, cells[:MOST_SHOWN], f"\nHow sure: {resamples} fits to random halves of the samples{of_row}")
         say(f"{conclusion}\n")
         svg = draw_intervals(rows[:MOST_DRAWN], "effect: coefficient × standard deviation")
-        sections.append(Drawing(f"features-{number}", f"Which features{of_row}", svg, conclusion))
-        sections.append(TableSection(f"numbers-{number}", f"In numbers{of_row}", HEAD, cells, note=MEANING))
+        sections.append(Section(f"features-{number}", f"Which features{of_row}", conclusion, svg=svg))
+        sections.append(Section(f"numbers-{number}", f"In numbers{of_row}", head=HEAD, rows=cells, note=MEANING))
     where = fitted.header["data"]
     lead = f"{where['samples']:,} samples, {where['features']:,} features, target {where['target'] or 'y'}."
     title = f"{fitted.header['estimator']} on {where['file']}, explained"

@@ -26,7 +26,7 @@ from ascd.problem.penalties import L1
 from ascd.problem.problem import Problem
 from ascd.reproduction.datasets import make_problem, make_synthetic
 from ascd.reproduction.measurements import search_minimum, uninterrupted
-from ascd.reproduction.page import TRACE_AXES, Chart, Section, Series, TableSection, draw_charts, write_page
+from ascd.reproduction.page import TRACE_AXES, Chart, Section, Series, draw_charts, write_page
 from ascd.results import Snapshot, Solution
 from ascd.solver import solve
 
@@ -231,9 +231,9 @@ def publish(outcome: RaceOutcome, rows: list[tuple[str, ...]], folder: Path) -> 
     proof = f"no point is better than its answer by more than {bound.split()[0]} of F(0)"
     text = f"ascd takes {seconds} s, and {proof}{slower}."
     arrival = f"What it takes to come within {ACCURACY:.0e} of the minimum"
-    sections: list[Section | TableSection] = [
-        TableSection("fits", FIT_TITLE, FIT_HEAD, rows, text, FIT_NOTE),
-        TableSection("arrival", arrival, RACE_HEAD, outcome.rows(), outcome.conclusion(), RACE_NOTE),
+    sections = [
+        Section("fits", FIT_TITLE, text, head=FIT_HEAD, rows=rows, note=FIT_NOTE),
+        Section("arrival", arrival, outcome.conclusion(), head=RACE_HEAD, rows=outcome.rows(), note=RACE_NOTE),
         Section("race", "The race", CURVES, (chart,)),
     ]
     with whole_folder(folder) as drafts:

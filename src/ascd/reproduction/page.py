@@ -224,63 +224,39 @@ TOOLBAR = '<div id="toolbar" role="toolbar" aria-label="How the charts are drawn
 
 
 class Section(NamedTuple):
-    """Charts under a heading of a page."""
+    """Charts, a table or an SVG element under a heading of a page; a cell may be (text, CSS class)."""
 
     key: str
     title: str
-    text: str
-    charts: tuple[Chart, ...]
-
-    def content(self) -> str:
-        charts = "\n".join(map(_figure, self.charts))
-        return f'{_paragraph(self.text)}<div class="grid">{charts}</div>'
-
-
-class TableSection(NamedTuple):
-    """A table under a heading; a cell may be (text, CSS class)."""
-
-    key: str
-    title: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[Any]]
     text: str = ""
+    charts: tuple[Chart, ...] = ()
+    head: Sequence[str] = ()
+    rows: Sequence[Sequence[Any]] = ()
+    svg: str = ""
     note: str = ""
 
     def content(self) -> str:
-        table = table_html(self.head, self.rows, as_html(self.title))
-        return _paragraph(self.text, "result") + table + _paragraph(self.note, "note")
-
-
-class Drawing(NamedTuple):
-    """An SVG element under a heading; it needs no script."""
-
-    key: str
-    title: str
-    svg: str
-    text: str = ""
-
-    def content(self) -> str:
-        return f'{_paragraph(self.text)}<figure class="still"><div class="scroll">{self.svg}</div></figure>'
+        shown = _paragraph(self.text, "result" if self.head else "text")
+        if self.charts:
+            shown += f'<div class="grid">{"".join(map(_figure, self.charts))}</div>'
+        if self.head:
+            shown += table_html(self.head, self.rows, as_html(self.title))
+        if self.svg:
+            shown += f'<figure class="still"><div class="scroll">{self.svg}</div></figure>'
+        return shown + _paragraph(self.note, "note")
 
 
 def _paragraph(text: str, kind: str = "text") -> str:
     return f'<p class="{kind}">{as_html(text)}</p>' if text else ""
 
 
-def write_page(
-    path: Any,
-    title: str,
-    sections: Sequence[Section | TableSection | Drawing],
-    lead: Sequence[str] = (),
-    footer: str = "",
-) -> Path:
+def write_page(path: Any, title: str, sections: Sequence[Section], lead: Sequence[str] = (), footer: str = "") -> Path:
     """Write the page, sections in their order, with the switches above the first chart; return its path."""
     charts: dict[str, Any] = {}
     body = []
     for section in sections:
-        if isinstance(section, Section):
-            body += [] if charts else [TOOLBAR]
-            charts |= {chart.key: chart.plain() for chart in section.charts}
+        body += [TOOLBAR] if section.charts and not charts else []
+        charts |= {chart.key: chart.plain() for chart in section.charts}
         body.append(f'<section id="{section.key}"><h2>{as_html(section.title)}</h2>{section.content()}</section>')
     page = _asset("page.html").format(
         title=html.escape(title),

@@ -26,7 +26,7 @@ from ascd.reproduction.claims import HOLDS, NOT, PART, UNTESTED, Claim, judge_al
 from ascd.reproduction.datasets import text_source
 from ascd.reproduction.figures import sections
 from ascd.reproduction.measurements import measure
-from ascd.reproduction.page import Section, TableSection, draw_charts, versions, write_page
+from ascd.reproduction.page import Section, draw_charts, versions, write_page
 from ascd.reproduction.panels import Job, JobPlan, needs_text, parts_of
 
 TITLE = "Approximate Steepest Coordinate Descent, reproduced"
@@ -59,7 +59,7 @@ def publish(results_path: Path, folder: Path, pictures: bool = True) -> dict[str
     shown, claims = sections(results), judge_all(results)
     head = lead(results, claims)
     rows = [(*row[:4], (row.verdict, MARKS[row.verdict])) for row in claims]
-    table = TableSection("claims", "The paper's claims, tested", CLAIMS_HEAD, rows, CLAIMS_TEXT)
+    table = Section("claims", "The paper's claims, tested", CLAIMS_TEXT, head=CLAIMS_HEAD, rows=rows)
     footer = " · ".join(f"{name} {version}" for name, version in results["versions"].items())
     with whole_folder(folder) as drafts:
         drawn = [path for section in shown for path in _draw(section, drafts / "figures")] if pictures else []
