@@ -51,8 +51,8 @@ def shares_outside(radius_of, draws, runs=4000):
 @in_pairs(draws=[3, 20, 200], eta=[0.05, 0.5], kind=["bernstein", "empirical", "both"])
 def test_radii_fail_no_more_often_than_they_say(draws, eta, kind):
     radius = {
-        "bernstein": lambda variance, moment, m: stochastic.bernstein_radius(moment, m, eta),
-        "empirical": lambda variance, moment, m: stochastic.empirical_radius(variance, m, eta),
+        "bernstein": lambda variance, moment, m: stochastic.sampled_radius(np.inf, moment, m, 2.0 * eta),
+        "empirical": lambda variance, moment, m: stochastic.sampled_radius(variance, np.inf, m, 2.0 * eta),
         "both": lambda variance, moment, m: stochastic.sampled_radius(variance, moment, m, eta),
     }[kind]
     assert shares_outside(radius, draws).max() <= most(4000, eta) / 4000

@@ -90,9 +90,10 @@ class ExactLineSearch(NamedTuple):
                 near = x
             else:
                 far = x
-            new = next_guess(
-                problem.penalty, i, x, first, max(second, LEAST_CURVATURE * problem.lipschitz[i]), near, far, sign
-            )
+            curvature = max(second, LEAST_CURVATURE * problem.lipschitz[i])
+            new = model_minimiser(problem.penalty, i, x, first, curvature)  # a Newton step with the exact penalty
+            if (new - near) * sign <= 0.0 or (far - new) * sign <= 0.0:  # it leaves the bracket: to its middle
+                new = 0.5 * (near + far) if not math.isinf(far) else near + 2.0 * (new - x)
             if left == 1 or abs(new - x) <= ROUNDING_SHARE * max(abs(new), abs(x)):
                 break
             x = new
@@ -144,17 +145,6 @@ def gradient_after(g: float, change: float, norm: float, gain: float, slack: flo
     """Return the moved coordinate's own entry after the step, and its error."""
     moved = change * norm * norm
     return g + gain * moved, slack * abs(moved)
-
-
-@helper
-def next_guess(
-    penalty: Any, i: int, x: float, first: float, second: float, near: float, far: float, sign: float
-) -> float:
-    """Return a Newton step with the exact penalty, or the middle of the bracket where it leaves the bracket."""
-    new = model_minimiser(penalty, i, x, first, second)
-    if (new - near) * sign <= 0.0 or (far - new) * sign <= 0.0:
-        new = 0.5 * (near + far) if not math.isinf(far) else near + 2.0 * (new - x)
-    return new
 
 
 STEPS: dict[str, Any] = {

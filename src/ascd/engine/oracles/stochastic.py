@@ -210,8 +210,11 @@ class Sampled(NamedTuple):
     @helper
     def draw_rows(self, raw_gradient: Array, mass: float, last: int, rng: Any) -> int:
         """Compute Σy and Σy² of a sample; returns how many entries it has read."""
-        scale = mass / self.fill_gaps(rng)
-        k, reached, wanted = -1, 0.0, 0.0
+        length = 0.0  # of all gaps: their running sums divided by it are sorted uniform numbers
+        for i in range(self.gaps.size):
+            self.gaps[i] = -math.log(1.0 - rng.random())
+            length += self.gaps[i]
+        k, reached, wanted, scale = -1, 0.0, 0.0, mass / length
         for i in range(self.drawn.size):
             wanted += self.gaps[i] * scale
             while (reached < wanted or k < 0) and k < last:  # rounding may leave the sum below the last number
@@ -225,15 +228,6 @@ class Sampled(NamedTuple):
                 self.total[j] /= self.length[j]
                 self.squares[j] /= self.length[j] * self.length[j]
         return entries
-
-    @helper
-    def fill_gaps(self, rng: Any) -> float:
-        """Draw m + 1 exponential numbers; returns their sum.  Running sums divided by it are sorted uniform numbers."""
-        total = 0.0
-        for i in range(self.gaps.size):
-            self.gaps[i] = -math.log(1.0 - rng.random())
-            total += self.gaps[i]
-        return total
 
 
 class RowsInPlace(NamedTuple):
@@ -286,21 +280,13 @@ def fill_weights(matrix: Any, length: Array, weight: Array) -> None:
 
 
 @helper
-def bernstein_radius(second_moment: float, draws: int, eta: float) -> float:
-    """Return Bernstein's radius for draws in [−1, 1] with E y² ≤ ``second_moment``."""
-    log = math.log(2.0 / eta)
-    return math.sqrt(2.0 * second_moment * log / draws) + 2.0 * log / (3.0 * draws)
-
-
-@helper
-def empirical_radius(variance: float, draws: int, eta: float) -> float:
-    """Return the radius of Maurer and Pontil (2009, Theorem 4, both sides) for draws in [−1, 1] with that variance."""
-    log = math.log(4.0 / eta)
-    return math.sqrt(2.0 * variance * log / draws) + 14.0 * log / (3.0 * (draws - 1.0))
-
-
-@helper
 def sampled_radius(variance: float, second_moment: float, draws: int, eta: float) -> float:
-    """Return the smaller of both radii, each for half of η; it holds with probability at least 1 − η."""
-    known = bernstein_radius(second_moment, draws, 0.5 * eta)
-    return min(known, empirical_radius(variance, draws, 0.5 * eta))
+    """Return the radius of the mean of draws in [−1, 1]; it holds with probability at least 1 − η.
+
+    It is the smaller of two, each for half of η: Bernstein's, for E y² ≤ ``second_moment``, and that of Maurer and
+    Pontil (2009, Theorem 4, both sides), for draws with that variance.
+    """
+    log, empirical_log = math.log(4.0 / eta), math.log(8.0 / eta)
+    bernstein = math.sqrt(2.0 * second_moment * log / draws) + 2.0 * log / (3.0 * draws)
+    empirical = math.sqrt(2.0 * variance * empirical_log / draws) + 14.0 * empirical_log / (3.0 * (draws - 1.0))
+    return min(bernstein, empirical)
