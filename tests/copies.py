@@ -80,8 +80,7 @@ OTHERS = ("scipy.sparse", "scipy.linalg", "sklearn.linear_model")
 COMMANDS = (
     "matplotlib.figure", "matplotlib.backends.backend_svg", "matplotlib.backends.backend_agg", "pandas",
     "rich.progress", "sklearn.linear_model", "sklearn.model_selection",
-    *(f"ascd.cli.{name}" for name in ("commands", "fit", "path", "predict")),
-    "ascd.estimators", "ascd.solver", "ascd.io.converting", "ascd.reproduction.demo",
+    "ascd.cli.models", "ascd.estimators", "ascd.solver", "ascd.io.converting", "ascd.reproduction.demo",
 )  # fmt: skip
 can_copy = sys.platform == "linux"
 

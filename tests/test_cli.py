@@ -19,7 +19,7 @@ from command_line import run  # noqa: E402
 
 from ascd import estimators  # noqa: E402
 from ascd.cli import ERROR, USAGE, main  # noqa: E402
-from ascd.cli.fit import MODELS, make_estimator  # noqa: E402
+from ascd.cli.models import MODELS, make_estimator  # noqa: E402
 
 COMMANDS = ["convert", "demo", "fit", "info", "path", "predict", "reproduce"]
 

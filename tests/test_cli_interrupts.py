@@ -60,10 +60,10 @@ def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
 @pytest.mark.parametrize(
     ("where", "arguments"),
     [
-        ("ascd.cli.fit:read_data", ["fit", "houses.csv"]),
-        ("ascd.cli.path:read_data", ["path", "houses.csv"]),
+        ("ascd.cli.models:read_data", ["fit", "houses.csv"]),
+        ("ascd.cli.models:read_data", ["path", "houses.csv"]),
         ("ascd.io.tables:label", ["convert", "houses.csv", "houses.parquet"]),
-        ("ascd.cli.predict:load", ["predict", "houses.csv", "houses.csv", "--out", "p.csv"]),
+        ("ascd.cli.models:load", ["predict", "houses.csv", "houses.csv", "--out", "p.csv"]),
         ("ascd.reproduction.demo:fits", ["demo"]),
         ("ascd.cli.commands:facts", ["info"]),
         ("ascd.reproduction.reproduce:text_source", ["reproduce", "3a"]),

@@ -99,15 +99,11 @@ def _run(arguments: Sequence[str] | None, seen: list[int]) -> int:
     except ImportError as error:
         print(f"ascd: the command line needs {error.name}: pip install ascd[cli]", file=sys.stderr)
         return ERROR
+    from ascd.cli import models  # noqa: F401  its commands
     from ascd.cli.commands import app
     from ascd.cli.console import one_line, print_usage
-    from ascd.cli.fit import fit
-    from ascd.cli.path import path
-    from ascd.cli.predict import predict
     from ascd.io.tables import ColumnError
 
-    for command in (fit, path, predict):
-        app.add_command(command)
     settings: dict[str, bool] = {}
     try:
         code = app.main(args=arguments, prog_name="ascd", standalone_mode=False, obj=settings)

@@ -1,4 +1,4 @@
-"""``ascd fit``: a model from a data file, with its certificate.
+"""``ascd fit``, ``ascd path`` and ``ascd predict``: models of data files, and what they predict.
 
 A model takes the options that are parameters of its estimator.
 """
@@ -8,17 +8,21 @@ from __future__ import annotations
 import math
 import warnings
 from contextlib import nullcontext, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from ascd.cli import UNCONVERGED, options
-from ascd.cli.console import Command, advancing, answer, common, has_bar, rounds_shown, say, show_table
-from ascd.cli.options import check_target, read_data, report_reading
-from ascd.io.models import Model, model_of, save
-from ascd.io.tables import LabeledData, counted
+from ascd.cli import UNCONVERGED, console, options
+from ascd.cli.commands import app
+from ascd.cli.console import answer, say, show_table
+from ascd.cli.options import check_target, read_data
+from ascd.io.models import UNFILLED, Model, load, model_of, save
+from ascd.io.reading import read_table
+from ascd.io.tables import LabeledData, check_complete, counted, has_target, word_of
+from ascd.io.writing import whole_folder, write_text
 
 #: Names of models, and their estimators.
 MODELS = {
@@ -34,9 +38,13 @@ MODELS = {
 CLASSIFIERS = ("logistic", "svm")
 #: Coefficients of a table.
 MOST_SHOWN = 10
+#: Of a path: coefficients that are drawn, the largest ones; rows that are printed.
+MOST_CURVES, ROWS = 24, 12
+SHARE, EPS = (click.FloatRange(0, 1, min_open=True, max_open=is_open) for is_open in (False, True))
+TOL = click.FloatRange(0)
 
 
-@click.command(cls=Command)
+@app.command(cls=console.Command)
 @options.data_options(*options.FILE, options.MEMORY, options.TARGET, *options.COLUMNS)
 @click.option("--model", type=click.Choice(list(MODELS)), default="lasso", show_default=True)
 @click.option("--alpha", type=float, help="Strength of the penalty, as in scikit-learn.")
@@ -56,7 +64,7 @@ MOST_SHOWN = 10
 @click.option("--explain", "explained", is_flag=True, help="Which features, and how sure: a table and a page.")
 @click.option("--resamples", type=click.IntRange(5), default=50, show_default=True, help="Half-samples of --explain.")
 @options.file_options(Path("model.npz"), "The model file.")
-@common
+@console.common
 def fit(
     source: options.DataOptions, model: str, cv: int | None, explained: bool, resamples: int, out: Path, force: bool,
     **given: Any,
@@ -90,10 +98,10 @@ def _fit(data: LabeledData, label: str, estimator: Any, model: str, resamples: i
     from ascd._core.timing import Stopwatch
     from ascd.cli.explain import examine, explain
 
-    report_reading(data, label)
+    options.report_reading(data, label)
     stopwatch, is_on_disk, text = Stopwatch(), hasattr(data.X, "bytes_read"), f"fitting {model}"
-    shown: Any = rounds_shown(text, data.X) if is_on_disk else advancing(text)
-    if hasattr(estimator, "cv") and has_bar():
+    shown: Any = console.rounds_shown(text, data.X) if is_on_disk else console.advancing(text)
+    if hasattr(estimator, "cv") and console.has_bar():
         estimator.set_params(progress=True)
         shown = nullcontext()
     with shown, warnings.catch_warnings():
@@ -228,3 +236,149 @@ def cv_error(estimator: Any) -> dict[str, Any] | None:
     found = table[int(np.argmin(np.abs(np.asarray(grid) - chosen)))]
     error = float(np.std(found, ddof=1)) / math.sqrt(found.size)
     return {"name": name, "mean": float(found.mean()), "standard_error": error, "folds": int(found.size)}
+
+
+# ---- paths
+
+
+@app.command(cls=console.Command)
+@options.data_options(*options.FILE, options.MEMORY, options.TARGET, *options.COLUMNS)
+@click.option("--model", type=click.Choice(["lasso", "elastic-net", "logistic"]), default="lasso", show_default=True)
+@click.option("--l1-ratio", type=SHARE, default=0.5, show_default=True, help="Of the elastic net.")
+@click.option("--standardize", is_flag=True, help="Penalise coefficients of standardised features.")
+@click.option("--points", type=click.IntRange(2), default=100, show_default=True, help="How many penalties.")
+@click.option("--eps", type=EPS, default=1e-2, show_default=True, help="The smallest, relative to the largest.")
+@click.option("--tol", type=TOL, default=1e-6, show_default=True, help="Duality gap relative to that at zero.")
+@options.folder_option("path")
+@console.common
+def path(
+    source: options.DataOptions, model: str, l1_ratio: float, standardize: bool, points: int, eps: float, tol: float,
+    out: Path,
+) -> int:  # fmt: skip
+    """Coefficients along a path of penalties, as a table and a picture.
+
+    An intercept is fitted.  Penalties are scikit-learn's alpha, for logistic regression 1/C.
+    """
+    from ascd import solver
+    from ascd.results import Status
+
+    options.check_folder(out)
+    source.check(may_stay=True)
+    data = read_data(source)
+    problem, is_bar = _problem(data, model, l1_ratio, standardize), console.has_bar()
+    with nullcontext() if is_bar else console.advancing(f"following the path of {model}"):
+        found = solver.path(
+            problem, n_alphas=points, eps=eps, tol=tol, progress=is_bar, intercept=True, early_stop=False
+        )
+    if found.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    options.report_reading(data, source.data.name)
+    strengths, coefs = found.alphas / (1.0 if model == "logistic" else data.X.shape[0]), found.coefs
+    nonzero, largest = np.count_nonzero(coefs, axis=0), np.abs(coefs).max(axis=0)
+    head = ("alpha" if model != "logistic" else "1/C", "nonzero", "largest coefficient", "explained")
+    rows = np.unique(np.linspace(0, len(strengths) - 1, ROWS).round()).astype(int)
+    show_table(head, [
+        (f"{strengths[k]:.6g}", f"{nonzero[k]:,}", f"{largest[k]:.4g}", f"{100.0 * found.deviance_ratio[k]:.1f} %")
+        for k in rows
+    ])  # fmt: skip
+    if not found.status.is_answer:
+        say(f"\n{found.status.sentence}")
+    files = _publish(out, strengths, coefs, data.names or [f"feature {j}" for j in range(coefs.shape[0])])
+    say("\n".join(f"wrote {path}" for path in files))
+    answer({"strengths": strengths, "nonzero": nonzero, "status": str(found.status), "files": files})
+    return 0 if found.status.is_answer else UNCONVERGED
+
+
+def _problem(data: LabeledData, model: str, l1_ratio: float, standardize: bool) -> Any:
+    """Return the problem with a penalty of strength 1; standardised features weigh by their deviations."""
+    from ascd.estimators._data import deviations
+    from ascd.estimators.least_squares import ElasticNet
+    from ascd.problem.problem import Problem
+
+    check_target(data, model == "logistic")
+    y, loss = data.y, "squared"
+    if model == "logistic":
+        values = np.unique(y if y.dtype.kind != "O" else y.astype(str))
+        if values.size != 2:
+            raise ValueError(f"a logistic path needs two classes; the target has {values.size} values")
+        y, loss = np.where(y == values[1], 1.0, -1.0), "logistic"
+    elif np.ptp(y) == 0.0:
+        raise ValueError(f"{data.target_words} is constant: there is no path; name another column with --target")
+    ratio = l1_ratio if model == "elastic-net" else 1.0
+    scale = deviations(data.X, None) if standardize else None
+    penalty = ElasticNet()._penalty(1.0, ratio, data.X.shape[1], scale)
+    return Problem(data.X, np.asarray(y, dtype=float), loss, penalty)
+
+
+def _publish(folder: Path, strengths: Any, coefs: Any, names: list[str]) -> list[Path]:
+    """Write the numbers and, where matplotlib is there, a picture."""
+    with whole_folder(folder) as drafts:
+        made = [drafts / "path.npz"]
+        np.savez_compressed(made[0], strengths=strengths, coefs=coefs, names=np.array(names))
+        if find_spec("matplotlib"):
+            from ascd.plotting import plot_coefficients
+
+            made.append(drafts / "path.png")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about letters that the font lacks
+                plot_coefficients(strengths, coefs, most=MOST_CURVES, names=names).figure.savefig(made[1], dpi=150)
+    return [folder / path.name for path in made]
+
+
+# ---- predictions
+
+
+@app.command()
+@click.argument("model_file", type=options.EXISTING)
+@options.data_options(*options.FILE)
+@click.option("--probabilities", is_flag=True, help="Probabilities of the classes instead (logistic regression).")
+@options.file_options(None, "A CSV file; printed by default.")
+@console.common
+def predict(model_file: Path, source: options.DataOptions, probabilities: bool, out: Path | None, force: bool) -> None:
+    """Predict with a fitted model.
+
+    MODEL_FILE was written by `ascd fit`.  Features are matched by name where both sides have names, else by position;
+    columns that the model does not know are left out.  How a CSV file is written is found as for a fit; what it does
+    not show (header, decimal mark) is as in the fit, unless an option says so.  Values that the model has not seen,
+    and the score where DATA hold the target, are printed on standard error.
+    """
+    import pandas
+
+    source.check()
+    if out is not None:
+        options.check_file(out, force, model_file, source.data)
+    model = load(model_file)
+    target = model.header["data"]["target"]
+    data = read_table(source.data, target, source.format, source.dialect, recipe=model.recipe)
+    for note in data.notes:
+        if "not seen" in note:
+            click.echo(f"{source.data.name}: {console.one_line(note)}", err=True)
+    check_complete(data, source.data.name, UNFILLED)
+    predicted = model.predict_proba(data) if probabilities else model.predict(data)
+    score = None if data.y is None else score_of(model, model.predict(data), np.asarray(data.y))
+    if score is not None and not console.is_for_machines():
+        click.echo(f"{score[0]} {score[1]:.4g}", err=True)
+    head = [f"P({label})" for label in model.classes] if probabilities else ["prediction"]
+    is_class = model.classes.size and not probabilities
+    shown = np.array([word_of(label) for label in predicted], dtype=object) if is_class else predicted
+    frame = pandas.DataFrame(shown.reshape(len(predicted), -1), columns=head)
+    text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
+    if out is not None:
+        say(f"wrote {write_text(out, text)}")
+    elif not console.is_for_machines():
+        click.echo(text, nl=False)
+    scored = None if score is None else dict([score])
+    answer({"predictions": predicted, "score": scored, "file": out, "reading": data.notes})
+
+
+def score_of(model: Model, predicted: Any, y: Any) -> tuple[str, float] | None:
+    """Return accuracy or R² over the rows that have a target; None where none has, or all have the same number."""
+    from sklearn.metrics import r2_score
+
+    known = has_target(y)
+    predicted, y = predicted[known], y[known]
+    if model.classes.size and y.size:
+        return "accuracy", float(np.mean([word_of(a) == word_of(b) for a, b in zip(predicted, y, strict=True)]))
+    if not y.size or y.dtype.kind not in "biuf" or np.ptp(y) == 0.0:
+        return None
+    return "R²", float(r2_score(y, predicted))
