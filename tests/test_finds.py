@@ -96,7 +96,7 @@ def solve(**options):
         ),
         (lambda: ascd.Problem(EYE, 3.0), "b must have the shape"),
         (lambda: ascd.Problem(EYE, None), "b must have the shape"),
-        (lambda: ascd.Problem(EYE, Y, penalty=ascd.L21), r"as L21\(...\); got <class"),
+        (lambda: ascd.Problem(EYE, Y, penalty=ascd.L21), r"as L21\(...\); got <function"),
         (lambda: ascd.Problem(EYE, [0, 1, 10**12], "softmax"), "the largest is 1000000000000: number"),
         (lambda: ascd.Problem(EYE, Y, groups=[np.nan, 1.0, 2.0]), "the label of column 0 is nan"),
         (lambda: solve(x0="a"), "x0 must hold real numbers"),

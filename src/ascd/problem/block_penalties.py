@@ -1,7 +1,7 @@
 """Penalties of blocks, Σ_b Ψ_b(x_b): groups of columns, rows of outputs, or both (``ascd.protocols.BlockPenalty``).
 
-``GroupL2``, ``SparseGroup`` and ``L21`` all compile to ``BlockNorm``.  With soft(u) the entries of u beyond ±l1 (those
-above l1, where only non-negative coefficients are allowed),
+``GroupL2``, ``SparseGroup`` and ``L21`` name special cases of ``BlockNorm``.  With soft(u) the entries of u beyond ±l1
+(those above l1, where only non-negative coefficients are allowed),
 
     Ψ_b(x) = l1_b·‖x‖₁ + group_b·‖x‖ + ½·ridge_b·‖x‖²,      Ψ_b*(u) = max(0, ‖soft(u)‖ − group_b)²/(2·ridge_b),
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -132,33 +131,39 @@ class BlockNorm(NamedTuple):
         return BlockNorm(factor * self.group, factor * self.l1, factor * self.ridge, self.positive)
 
 
-class NormOfBlocks:
-    """What the library's penalties of blocks share."""
+#: Returns a finite number that is not negative: 0·inf is nan.
+as_strength = partial(as_number, low=0.0, high=sys.float_info.max)
 
-    def compiled(self: Any, groups: Groups) -> BlockNorm:
-        """Return the compiled penalty with one number a block of each strength, its parameters checked."""
-        count, weights, name = groups.count, self.weights, "l2" if hasattr(self, "l2") else "strength"
-        group, l1 = as_strength(getattr(self, name), name), as_strength(getattr(self, "l1", 0.0), "l1")
-        ridge, positive = as_strength(self.ridge, "ridge"), bool(getattr(self, "positive", False))
+
+class NormOfBlocks(NamedTuple):
+    """The parameters of a ``BlockNorm`` whose blocks are not known yet; ``weights`` multiply ``group``."""
+
+    group: float
+    l1: float
+    ridge: float
+    groups: Any
+    weights: Any
+    positive: bool
+
+    def compiled(self, groups: Groups) -> BlockNorm:
+        """Return the compiled penalty with one number a block of each strength, its weights checked."""
+        count, weights = groups.count, self.weights
         if isinstance(weights, str) and weights != "sqrt":
             raise ValueError(f"weights must be one number for each group, 'sqrt' or None; got {weights!r}")
         weights = np.sqrt(groups.sizes) if isinstance(weights, str) else 1.0 if weights is None else weights
         factor = np.broadcast_to(as_parameter(weights, "weights", count, low=0.0), count)
         with np.errstate(over="ignore"):
-            strength = group * factor
+            strength = self.group * factor
         if not np.isfinite(strength).all():
-            raise ValueError(f"weights times the strength must be finite; {factor.max():g} times {group:g} is not")
-        if positive and l1 == 0.0 and ridge == 0.0 and (strength == 0.0).any():
+            raise ValueError(f"weights times the strength must be finite; {factor.max():g} times {self.group:g} is not")
+        if self.positive and self.l1 == 0.0 and self.ridge == 0.0 and (strength == 0.0).any():
             raise ValueError(f"positive=True needs a penalty on every group; group {int(np.argmin(strength))} has none")
-        return BlockNorm(strength, np.full(count, l1), np.full(count, ridge), positive)
+        return BlockNorm(strength, np.full(count, self.l1), np.full(count, self.ridge), self.positive)
 
 
-#: Returns a finite number that is not negative: 0·inf is nan.
-as_strength = partial(as_number, low=0.0, high=sys.float_info.max)
-
-
-@dataclass(frozen=True, eq=False)
-class GroupL2(NormOfBlocks):
+def GroupL2(
+    strength: float, groups: Any = None, weights: Any = None, ridge: float = 0.0, positive: bool = False
+) -> NormOfBlocks:
     """strength·Σ_b weight_b·‖x_b‖ + ½·ridge·‖x‖², over groups of columns (and all outputs together).
 
     Parameters
@@ -182,16 +187,13 @@ class GroupL2(NormOfBlocks):
     >>> np.flatnonzero(solution.x).tolist()
     [0, 3]
     """
-
-    strength: float
-    groups: Any = None
-    weights: Any = None
-    ridge: float = 0.0
-    positive: bool = False
+    strength, ridge = as_strength(strength, "strength"), as_strength(ridge, "ridge")
+    return NormOfBlocks(strength, 0.0, ridge, groups, weights, bool(positive))
 
 
-@dataclass(frozen=True, eq=False)
-class SparseGroup(NormOfBlocks):
+def SparseGroup(
+    l1: float, l2: float, groups: Any = None, weights: Any = None, ridge: float = 0.0, positive: bool = False
+) -> NormOfBlocks:
     """l1·‖x‖₁ + l2·Σ_b weight_b·‖x_b‖ + ½·ridge·‖x‖²: few groups, and few coefficients in them.
 
     Parameters
@@ -207,17 +209,10 @@ class SparseGroup(NormOfBlocks):
     >>> np.flatnonzero(ascd.solve(problem).x).tolist()
     [0]
     """
-
-    l1: float
-    l2: float
-    groups: Any = None
-    weights: Any = None
-    ridge: float = 0.0
-    positive: bool = False
+    return GroupL2(as_strength(l2, "l2"), groups, weights, ridge, positive)._replace(l1=as_strength(l1, "l1"))
 
 
-@dataclass(frozen=True, eq=False)
-class L21(NormOfBlocks):
+def L21(strength: float, weights: Any = None, ridge: float = 0.0) -> NormOfBlocks:
     """strength·Σ_j weight_j·‖row j of X‖ + ½·ridge·‖X‖²: a column is used by all outputs or by none.
 
     Parameters
@@ -234,11 +229,7 @@ class L21(NormOfBlocks):
     >>> np.flatnonzero(solution.x.any(axis=1)).tolist()
     [0, 1]
     """
-
-    strength: float
-    weights: Any = None
-    ridge: float = 0.0
-    groups: None = None
+    return GroupL2(strength, None, weights, ridge)
 
 
 class Entrywise(NamedTuple):

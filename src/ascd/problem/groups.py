@@ -53,8 +53,7 @@ def as_groups(groups: Any, n: int) -> Groups:
     """
     if isinstance(groups, Groups):
         return groups
-    if groups is None:
-        return Groups(np.arange(n), np.arange(n + 1))
+    groups = 1 if groups is None else groups
     if isinstance(groups, Integral) and not isinstance(groups, bool):
         if groups < 1 or n % groups:
             raise ValueError(f"groups={groups} must be positive and divide the number of columns, {n}")

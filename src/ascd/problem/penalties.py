@@ -140,14 +140,10 @@ class Net(NamedTuple):
 
 def _checked(kind: str, **given: Any) -> list[Any]:
     """Return the parameters of a penalty as numbers or vectors of one length; an error names kind and parameter."""
-    size, bounds = (
-        max((np.shape(value)[0] for value in given.values() if np.ndim(value) == 1), default=1),
-        Net._fields[3:],
-    )
-    found = {}
+    size, found = max((np.shape(value)[0] for value in given.values() if np.ndim(value) == 1), default=1), {}
     for name, value in given.items():
-        low = 0.0 if name not in ("linear", *bounds) else -math.inf
-        found[name] = as_parameter(value, f"{kind} {name}", size, low=low, finite=name not in bounds)
+        low = -math.inf if name in ("linear", "lower", "upper") else 0.0
+        found[name] = as_parameter(value, f"{kind} {name}", size, low=low, finite=name not in ("lower", "upper"))
     lower, upper = found.get("lower", -math.inf), found.get("upper", math.inf)
     if np.any(np.greater(lower, upper)):
         raise ValueError(f"{kind} lower must not exceed upper; got lower {lower!r}, upper {upper!r}")

@@ -27,7 +27,7 @@ from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, Matrix, as_block
 from ascd.matrix.open import open_design
 from ascd.problem.arithmetic import lengths_of_blocks, norm
-from ascd.problem.block_penalties import BlockNorm, Entrywise
+from ascd.problem.block_penalties import Entrywise, GroupL2
 from ascd.problem.certificate import Point, Products, certify
 from ascd.problem.groups import Groups, add, as_groups, nonzero_rows, products
 from ascd.problem.losses import SOFTMAX, Sample, as_classes, as_loss, as_targets
@@ -213,7 +213,7 @@ class Problem:
     @cached_property
     def groups(self) -> Groups:
         """The blocks of columns; single columns for a penalty by coordinate."""
-        return self._blocks or Groups(np.arange(self.n_features), np.arange(self.n_features + 1))
+        return as_groups(self._blocks, self.n_features)
 
     @cached_property
     def ends(self) -> Array:
@@ -344,9 +344,7 @@ def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any
     if isinstance(penalty, str):
         raise TypeError(f"penalty must be an object such as ascd.L1(1.0) or ascd.GroupL2(1.0, 5); got {penalty!r}")
     if penalty is None and not (is_plain and groups is None):
-        found = as_groups(groups, n)
-        zero = np.zeros(found.count)
-        return BlockNorm(zero, zero, zero, False), found
+        penalty = GroupL2(0.0)
     if not is_by_block(penalty):
         if groups is not None:
             raise ValueError("groups are for penalties of blocks, and this one is by coordinate")
@@ -354,7 +352,7 @@ def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any
         return (checked, None) if is_plain else (Entrywise(checked), as_groups(None, n))
     own = getattr(penalty, "groups", None) if hasattr(penalty, "compiled") else None
     if own is not None and groups is not None:
-        raise ValueError(f"groups: {type(penalty).__name__} has its own groups; leave groups=None")
+        raise ValueError("groups: the penalty has its own groups; leave groups=None")
     found = as_groups(groups if own is None else own, n)
     compiled = penalty.compiled(found) if hasattr(penalty, "compiled") else penalty
     check_methods(compiled, BlockPenalty, "penalty")
