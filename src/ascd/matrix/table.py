@@ -66,7 +66,7 @@ class Table:
     def __init__(self, blocks: Any, *, like: Table | None = None) -> None:
         if like is not None and not isinstance(like, Table):
             raise TypeError(f"like must be an ascd.Table; got {type(like).__name__}")
-        known = {} if like is None else like._levels()
+        known = {} if like is None else like._levels
         listed = blocks if isinstance(blocks, list | tuple) else [blocks]
         named = blocks.items() if isinstance(blocks, Mapping) else enumerate(listed)
         self._columns: list[Columns] = [
@@ -78,18 +78,14 @@ class Table:
         if len(heights) > 1:
             counts = ", ".join(f"{columns.names[0]!r}: {columns.part.shape[0]}" for columns in self._columns)
             raise ValueError(f"blocks must have the same number of rows; got {counts}")
-        self.feature_names = _different([name for columns in self._columns for name in columns.names], self._columns)
+        self.feature_names = _names_of(self._columns, like)
         self.shape = heights.pop(), len(self.feature_names)
-        if like is not None and self.feature_names != like.feature_names:
-            _say_difference(self.feature_names, like.feature_names)
+        self._levels: dict[Any, list[Any]] = dict(columns.levels for columns in self._columns if columns.levels)
 
     @property
     def levels(self) -> dict[str, list[Any]]:
         """The levels of each category."""
-        return {name: found for (_, name), found in self._levels().items()}
-
-    def _levels(self) -> dict[tuple[str, str], list[Any]]:
-        return dict(columns.levels for columns in self._columns if columns.levels is not None)
+        return {name: found for (_, name), found in self._levels.items()}
 
     def without_rows(self) -> Table:
         """Return names and levels alone, for a model to carry: see ``encoded``."""
@@ -171,14 +167,12 @@ def _kind(column: Any, name: str) -> str:
     dtype = column.dtype
     if str(dtype) == "category" or (dtype.kind == "O" and infer_dtype(column) == "string"):
         return "category"
-    if str(dtype).startswith("Sparse"):
-        return "sparse"
-    if getattr(dtype, "kind", "O") not in "fiub":
+    if dtype.kind not in "fiub":
         raise TypeError(
             f"blocks: column {name!r} has the dtype {dtype}, which is neither numbers nor text nor a category: make "
             f"one of it, by frame[{name!r}].astype('category') or, for dates, as days since the first"
         )
-    return str(dtype)
+    return "sparse" if str(dtype).startswith("Sparse") else str(dtype)
 
 
 def _category(column: Any, key: tuple[str, str], levels: Sequence[Any] | None) -> Columns:
@@ -197,18 +191,17 @@ def _category(column: Any, key: tuple[str, str], levels: Sequence[Any] | None) -
     return Columns(columns, block, [f"{name}={level}" for level in found], (key, list(found)))
 
 
-def _different(names: list[str], parts: list[Columns]) -> list[str]:
+def _names_of(parts: list[Columns], like: Table | None) -> list[str]:
     """The names of all columns; with those of their blocks before them where that tells columns apart."""
-    if len(set(names)) == len(names):
-        return names
-    longer = [f"{columns.block}.{name}" for columns in parts for name in columns.names]
-    if len(set(longer)) < len(longer):
+    names = [name for columns in parts for name in columns.names]
+    if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"blocks: columns must have different names; {twice!r} is there twice")
-    return longer
-
-
-def _say_difference(mine: list[str], theirs: list[str]) -> None:
-    missing, new = [name for name in theirs if name not in mine], [name for name in mine if name not in theirs]
-    what = [f"lacks {name!r}" for name in missing[:1]] + [f"has {name!r} besides" for name in new[:1]]
-    raise ValueError(f"blocks must have the columns of like: it {' and '.join(what) or 'has them in another order'}")
+        names = [f"{columns.block}.{name}" for columns in parts for name in columns.names]
+        if len(set(names)) < len(names):
+            raise ValueError(f"blocks: columns must have different names; {twice!r} is there twice")
+    if like is not None and names != like.feature_names:
+        what = [f"lacks {name!r}" for name in like.feature_names if name not in names][:1]
+        what += [f"has {name!r} besides" for name in names if name not in like.feature_names][:1]
+        said = " and ".join(what) or "has them in another order"
+        raise ValueError(f"blocks must have the columns of like: it {said}")
+    return names
