@@ -64,7 +64,7 @@ class InTurn:
         self.chunks = list(chunks)
 
     def ask(self, calls: Sequence[Call]) -> list[Any]:
-        """Return the answers in the order of the calls; one round trip.
+        """Return the answers in the order of the calls, at most one a chunk; one round trip.
 
         Answers that add up may come as one: the others are None then.
         """

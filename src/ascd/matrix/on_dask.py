@@ -167,7 +167,7 @@ class OnCluster(InTurn):
             advice = "fits wait for their rounds; use Client(...) without it"
             raise TypeError(f"the client must not be asynchronous: {advice}")
         with translated(client):
-            wait_for_a_worker(client, RuntimeError)  # they may still be starting
+            _wait_for_a_worker(client, RuntimeError)  # they may still be starting
             super().__init__(client.compute(list(chunks)))
         self.client, self.sent, self.received = client, 0, 0
         self.homes: dict[str, str] = {}
@@ -178,27 +178,24 @@ class OnCluster(InTurn):
         Large arrays that more than a few workers need go out once.
         """
         tasks: list[Any] = []
-        groups: dict[str, list[int]] = {}
+        groups: dict[str, list[Call]] = {}
         with translated(self.client):
             try:
-                for number, home in enumerate(self._homes_of([self.chunks[call.chunk] for call in calls])):
-                    groups.setdefault(home, []).append(number)
-                given = {
-                    home: {id(one): one for number in numbers for one in calls[number].arguments}
-                    for home, numbers in groups.items()
-                }
-                needed = Counter(chain(*given.values()))
+                for call, home in zip(calls, self._homes_of([self.chunks[call.chunk] for call in calls]), strict=True):
+                    groups.setdefault(home, []).append(call)
+                given = [{id(one): one for call in some for one in call.arguments} for some in groups.values()]
+                needed, every = Counter(chain(*given)), {key: one for some in given for key, one in some.items()}
                 shared = {
                     key: self._stored(one)
-                    for key, one in dict(chain(*(some.items() for some in given.values()))).items()
+                    for key, one in every.items()
                     if needed[key] > costs.SENT_TO_EACH and bytes_of(one) > costs.SMALL_MESSAGE
                 }
                 tasks += shared.values()
-                for home, numbers in groups.items():
-                    self.sent += sum(bytes_of(one) for key, one in given[home].items() if key not in shared)
+                for (home, some), arrays in zip(groups.items(), given, strict=True):
+                    self.sent += sum(bytes_of(one) for key, one in arrays.items() if key not in shared)
                     listed = [
                         [self.chunks[chunk], column, request, [shared.get(id(one), one) for one in arguments], total]
-                        for chunk, column, request, arguments, total in (calls[number] for number in numbers)
+                        for chunk, column, request, arguments, total in some
                     ]
                     tasks.append(self.run(answer_calls, listed, home=home))  # futures in it become what they stand for
                 wait_until_done(self.client, tasks)
@@ -210,8 +207,9 @@ class OnCluster(InTurn):
                     self.client.cancel(tasks, reason="the round was given up")
                 raise
         self.received += bytes_of(found)
-        answers = dict(zip(chain(*groups.values()), chain(*found), strict=True))
-        return [answers[number] for number in range(len(calls))]
+        asked = (call.chunk for call in chain(*groups.values()))
+        answers = dict(zip(asked, chain(*found), strict=True))
+        return [answers[call.chunk] for call in calls]
 
     def keep(self, values: Sequence[Any]) -> list[Any]:
         """As tasks, not by ``scatter``: what a lost worker had is made again from here."""
@@ -283,10 +281,10 @@ def wait_until_done(client: Any, futures: Sequence[Any]) -> None:
             wait(futures, timeout=costs.WORKERS_AWAITED)
             return
         except (TimeoutError, asyncio.TimeoutError):
-            wait_for_a_worker(client, DataGone)
+            _wait_for_a_worker(client, DataGone)
 
 
-def wait_for_a_worker(client: Any, kind: type[Exception]) -> None:
+def _wait_for_a_worker(client: Any, kind: type[Exception]) -> None:
     try:
         client.wait_for_workers(1, timeout=costs.WORKERS_AWAITED)
     except TimeoutError as error:
