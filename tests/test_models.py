@@ -121,7 +121,7 @@ def block_models(name, intercept, loss="squared", seed=0):
 
     problem = ascd.Problem(A, target, loss, penalty)
     solver = Solver(problem, np.zeros((12, outputs)), intercept, np.zeros(outputs))
-    solver._begin(problem.penalty)
+    solver._begin()
     working = WorkingSet(problem, np.arange(problem.groups.count))
     return solver, working, Subproblem(solver.state, solver.bounds)
 

@@ -33,7 +33,7 @@ from ascd.problem.penalties import Net
 from ascd.problem.problem import Problem
 from ascd.results import Solution, Status, hearing_of_losses, tell_of_loss
 from ascd.solver import path, solve
-from ascd.solver.solve import as_reference
+from ascd.solver.loop import as_reference
 from ascd.solver.state import State
 
 Energy = Callable[[Array], float]

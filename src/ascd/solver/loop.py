@@ -1,4 +1,6 @@
-"""The solver: read all columns once, then only those whose ball leaves a decision open.
+"""``solve`` minimises one problem of any kind to a certified duality gap, ``Solver`` is the loop.
+
+All columns are read once, then only those whose ball leaves a decision open.
 
 Small problems are tried in one compiled call first (``small``).  Then repeat
     bounds    a ball for every gradient entry; no column is read, unless they are few
@@ -14,17 +16,33 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ascd._core.checks import Array
+from ascd._core.checks import Array, as_finite_vector, as_flag, as_number
 from ascd._core.contracts import users_classes
+from ascd._core.threads import as_n_jobs, quiet
 from ascd._core.timing import Stopwatch
+from ascd.matrix.base import DataGone
 from ascd.problem.certificate import Products, certify
 from ascd.problem.groups import products
-from ascd.results import Limits, Status, has_no_minimum
+from ascd.problem.problem import Problem
+from ascd.results import (
+    Limits,
+    Round,
+    Snapshot,
+    Solution,
+    Status,
+    Trace,
+    as_limits,
+    has_no_minimum,
+    progress_bar,
+    tell_of_loss,
+    tell_onlooker,
+)
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
 from ascd.solver.check import OptimalityCheck, Report
@@ -33,6 +51,7 @@ from ascd.solver.small import is_small, minimise_small
 from ascd.solver.smooth import Smooth
 from ascd.solver.state import State
 from ascd.solver.subproblem import Subproblem
+from ascd.solver.svm import BoxDescent, is_for_descent
 from ascd.solver.working_set import Chooser
 
 
@@ -96,7 +115,7 @@ class Solver:
         stopwatch, start, before = Stopwatch(), math.inf, self.n_iter
         if self._is_proved_at_once(penalty, tolerance, limits, watch):
             return Status.CONVERGED
-        chooser, progress = self._begin(penalty), Improvement()
+        chooser, progress = self._begin(), Improvement()
         if self.rows is not None:
             ended = self.rows.minimise(tolerance, limits, lambda: self._is_ended(watch))
             if ended is not None:
@@ -178,7 +197,7 @@ class Solver:
         if not (self.state.is_postponed and self.report.is_complete):
             self.check.settle(enough)
 
-    def _begin(self, penalty: Any) -> Chooser:
+    def _begin(self) -> Chooser:
         self.check.failures = 0
         if self.rows is None and self.state.is_postponed:
             self.state.recompute()
@@ -226,3 +245,235 @@ class Improvement:
         self.idle = 0 if is_better else self.idle + 1
         self.objective = min(self.objective, now.objective)
         self.gap, self.violation = min(self.gap, now.gap), min(self.violation, now.violation)
+
+
+# ---- ``solve``
+
+
+def solve(
+    problem: Problem,
+    tol: float = 1e-6,
+    x0: Any = None,
+    intercept: bool = False,
+    intercept0: Any = None,
+    max_iter: int = tuning.DEFAULT_ROUNDS,
+    max_time: float | None = None,
+    n_jobs: int | None = None,
+    callback: Callable[[Snapshot], Any] | None = None,
+    progress: bool = False,
+) -> Solution:
+    """Minimise F(X, c) = f(AX + 1cᵀ) + Σ_b Ψ_b(X_b) to a certified duality gap.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of any kind: by coordinate, with groups of columns, with several targets or classes.
+    tol : float
+        Stop when the duality gap is at most ``tol`` times F at zero coefficients (with the intercept fitted): the
+        status is then "converged".  Where no dual point is found that proves it (many or dependent coordinates without
+        a penalty), first-order conditions are held to the same scale, and the status is "stationary".
+    x0 : array of length n_features or of shape (n_features, n_outputs), optional
+        Where to start; zero (or the nearest allowed point) by default.
+    intercept : bool
+        Fit an unpenalised constant c for each output as well.
+    intercept0 : float or array of length n_outputs, optional
+        Where c starts, with ``x0``.
+    max_iter : number of rounds: working sets, or round trips to rows that are not in memory
+    max_time : float, optional
+        Seconds.
+    n_jobs : threads that share the work; −1 for all processors, −2 for all but one
+    callback : called with a ``Snapshot`` in every round; a true answer stops the run
+    progress : show a progress bar (needs ``rich`` outside of notebooks)
+
+    Returns
+    -------
+    Solution
+        With ``intercept``, and ``zero_objective``, the F that the tolerance refers to.
+
+    Examples
+    --------
+    >>> import numpy as np, ascd
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.standard_normal((50, 200))
+    >>> b = A[:, :3] @ [1.0, -2.0, 3.0] + 10.0
+    >>> solution = ascd.solve(ascd.Problem(A, b, penalty=ascd.L1(5.0)), tol=1e-10, intercept=True)
+    >>> solution.converged, np.flatnonzero(solution.x).tolist()
+    (True, [0, 1, 2])
+    >>> B = A[:, :2] @ rng.standard_normal((2, 3)) + [1.0, 2.0, 3.0]
+    >>> several = ascd.solve(ascd.Problem(A, B, penalty=ascd.L21(5.0)), tol=1e-10, intercept=True)
+    >>> several.converged, several.x.shape, several.intercept.shape, np.flatnonzero(several.x.any(axis=1)).tolist()
+    (True, (200, 3), (3,), [0, 1])
+    """
+    limits = check_run(problem, max_iter, max_time, callback)
+    tol, threads = as_number(tol, "tol", low=0.0), as_n_jobs(n_jobs)
+    intercept = as_flag(intercept, "intercept")
+    x = as_start(problem, x0, intercept)
+    constant = np.zeros(problem.n_outputs) if intercept0 is None else as_constant(problem, intercept0, intercept)
+    is_cold = x0 is None and intercept0 is None and callback is None
+    in_box = is_cold and not progress and not intercept and is_for_descent(problem, tol, limits)
+    library = threads if in_box or not problem.is_by_coordinate else 1
+    entries = problem.n_samples * problem.n_features
+    with quiet(threads, entries, library), progress_bar(progress, limits.max_iter) as show:
+        stopwatch = Stopwatch()
+        solver = Solver(problem, x, intercept, constant)
+        found = _run(solver, stopwatch, in_box, tol, limits, callback, show)
+    is_proved = found.status is Status.CONVERGED
+    if is_proved and found.steepness > 0.0 and problem.is_by_coordinate and users_classes(problem.penalty):
+        check_conjugate(problem, found)
+    return found
+
+
+def check_conjugate(problem: Problem, found: Solution) -> None:
+    """Raise a ValueError where a step by a penalty's own prox gains more than its conjugate says is left."""
+    x, terms = found.x.copy(), problem.terms()
+    gradient = products(problem.design, np.arange(x.size), problem.evaluate(x, found.intercept)[2][:, None])
+    terms.screen(x[:, None], gradient, np.zeros(x.size))
+    j = int(np.argmax(np.where(np.isfinite(terms.score), terms.score, 0.0)))
+    left, step = found.gap + 1e-9 * abs(found.objective), 1.0 / max(problem.norm[j] ** 2, 1e-300)
+    if 0.5 * terms.score[j] ** 2 <= left:
+        return
+    x[j] = problem.penalty.prox(x[j] - step * gradient[j, 0], step, j)
+    gain, name = found.objective - problem.objective(x, found.intercept), type(problem.penalty).__name__
+    if gain > left:
+        raise ValueError(
+            f"penalty {name} contradicts itself: by its conjugate F is at most {found.gap:.3g} above its minimum, but "
+            f"a step by its prox at coordinate {j} lowers F by {gain:.3g}: correct cost_conjugate, dual_scale or prox"
+        )
+
+
+def _run(
+    solver: Solver, stopwatch: Stopwatch, in_box: bool, tol: float, limits: Limits, callback: Any, show: Any
+) -> Solution:
+    problem, status = solver.problem, Status.INTERRUPTED
+    reference = as_reference(problem, solver.state)
+    enough = tol * reference
+    watch = Recorder(solver, callback, show, stopwatch, enough)
+    try:
+        with suppress(KeyboardInterrupt):
+            if in_box:
+                descent = BoxDescent(problem, solver.state.x[:, 0].copy())
+                descent.minimise(lambda _: tuning.UNDER_GOAL * enough, limits.max_iter // 2)
+                solver.state.move_to(descent.x[:, None], solver.state.constant)
+                solver.state.reads += descent.reads
+                solver.n_iter = descent.n_iter
+                if descent.is_interrupted:
+                    raise KeyboardInterrupt
+                limits = limits._replace(max_iter=limits.max_iter - solver.n_iter)
+            status = solver.minimise(problem.penalty, enough, limits, watch)
+        if not status.is_answer:
+            solver.settle(enough)
+            if status is Status.ITERATION_LIMIT and solver.report.gap <= enough:
+                status = Status.CONVERGED
+    except DataGone as error:
+        status = give_up(solver, enough, error)
+    watch.record()
+    report, constant = solver.report, solver.state.constant
+    return Solution(
+        x=problem.as_given(solver.state.x), objective=float(report.objective), status=status, n_iter=solver.n_iter,
+        gap=float(report.gap), steepness=float(report.violation), reads=int(solver.reads), seconds=stopwatch.seconds,
+        compile_seconds=stopwatch.compile_seconds, trace=watch.trace,
+        intercept=float(constant[0]) if problem.loss.is_flat else constant, zero_objective=reference,
+    )  # fmt: skip
+
+
+def give_up(solver: Solver, enough: float, error: DataGone) -> Status:
+    """Certify what is known of the point, where the data are out of reach."""
+    solver.check.settle_without_data(enough)
+    tell_of_loss(error, stacklevel=4)
+    return Status.UNREACHABLE
+
+
+class Recorder:
+    """Called in every round: records, shows progress, calls the callback."""
+
+    def __init__(
+        self, solver: Solver, callback: Callable[[Snapshot], Any] | None, show: Any, stopwatch: Stopwatch,
+        enough: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.solver, self.callback, self.show, self.stopwatch, self.enough = solver, callback, show, stopwatch, enough
+        self.trace, self.recorded = Trace(), -1
+        solver.is_watched = callback is not None
+
+    def __call__(self, solver: Solver) -> bool:
+        self.record()
+        objective, problem = solver.report.objective, solver.problem
+        self.show(solver.n_iter, objective)
+        tell_onlooker(Round(solver.n_iter, problem.design.rounds, objective, solver.report.gap, self.enough))
+        if self.callback is None:
+            return False
+        x = solver.state.x[:, 0] if problem.is_by_coordinate else problem.as_given(solver.state.x)
+        return bool(self.callback(Snapshot(solver.n_iter, x, objective, self.trace)))
+
+    def record(self) -> None:
+        """Record where the run is, in the place of what a round has recorded of the same iterate."""
+        solver, now = self.solver, self.solver.report
+        enter = self.trace.replace_last if self.recorded == solver.n_iter else self.trace.add
+        enter(
+            iteration=solver.n_iter, objective=now.objective, bound=now.violation,
+            gap=now.gap if now.is_complete else math.inf,
+            active=solver.working, reads=solver.reads, seconds=self.stopwatch.seconds,
+        )  # fmt: skip
+        self.recorded = solver.n_iter
+
+
+def check_run(problem: Any, max_iter: Any, max_time: Any, callback: Any) -> Limits:
+    """Return the limits of a run, after a check of what else was passed."""
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem must be an ascd.Problem; got {type(problem).__name__}")
+    return as_limits(max_iter, max_time, callback)
+
+
+def as_reference(problem: Problem, state: State) -> float:
+    """Return what the tolerance is a share of: F at zero coefficients, with the best intercept where one is fitted.
+
+    Where zero is not allowed, it is F at the nearest point that is.  Where an intercept alone fits the target, F there
+    is rounding: then it is F at zero without the intercept.  Where F at zero is not positive (the dual of a support
+    vector machine, targets of 0), it is the gap there: for the dual of a support vector machine the primal objective at
+    zero weights; 1 if none is known.
+    """
+    nearest = problem.nearest
+    is_away = bool(nearest.any())
+    if is_away or state.x.any():
+        state = State(problem, nearest.copy(), state.intercept, np.zeros(problem.n_outputs))
+    value = state.seen.value
+    if is_away:
+        value += state.cost()
+    if state.intercept and not problem.loss.is_coupled:
+        known = problem.loss.target - problem.offset
+        known = known[problem.sample_weight > 0.0] if np.ndim(problem.sample_weight) else known
+        value = 0.0 if np.all(known == known[:1]) else value
+    if state.intercept and value <= 0.0:
+        value = problem.objective(problem.as_given(nearest))
+    if value > 0.0:
+        return value
+    gap = problem.gap(problem.as_given(nearest))
+    return gap if math.isfinite(gap) else 1.0
+
+
+def as_start(problem: Problem, x0: Any, intercept: bool) -> Array:
+    """Return a copy of x0, or the allowed point nearest to zero; of shape (n, T) in the order of the blocks.
+
+    Where an intercept is fitted, the losses at x0 without it say nothing: exp may overflow there.
+    """
+    if x0 is None:
+        return problem.nearest.copy()
+    x = problem.as_point(x0, "x0")
+    value = problem.objective(x[:, 0]) if problem.is_by_coordinate and not intercept else problem.cost(x)
+    if not math.isfinite(value):
+        raise ValueError("x0 must have a finite objective (lie inside the box, if there is one)")
+    return x
+
+
+def as_constant(problem: Problem, intercept0: Any, intercept: bool) -> Array:
+    """Return where the intercepts start, of shape (n_outputs,)."""
+    count, most = problem.n_outputs, 1e300  # sums with predictions are still finite
+    if problem.is_by_coordinate:
+        constant = np.array([as_number(intercept0, "intercept0", low=-most, high=most)])
+    else:
+        given = as_finite_vector(np.ravel(intercept0), "intercept0")
+        if given.size not in (1, count):
+            raise ValueError(f"intercept0 must be one number, or one for each of {count}; got {given.size}")
+        constant = np.zeros(count) + given
+    if np.any(constant) and not intercept:
+        raise ValueError(f"intercept0 must be 0 or None where intercept=False; got {intercept0!r}")
+    return constant

@@ -35,8 +35,7 @@ from ascd.problem.terms import subgradients
 from ascd.protocols import Penalty
 from ascd.results import Limits, Path, Snapshot, Status, progress_bar
 from ascd.solver import tuning
-from ascd.solver.loop import Solver
-from ascd.solver.solve import Recorder, as_reference, as_start, check_run, give_up
+from ascd.solver.loop import Recorder, Solver, as_reference, as_start, check_run, give_up
 from ascd.solver.state import Saved
 from ascd.solver.working_set import WorkingSet
 

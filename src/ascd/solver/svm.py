@@ -194,18 +194,6 @@ def is_for_descent(problem: Problem, tol: float, limits: Limits) -> bool:
     return is_centred and is_box_problem(problem)
 
 
-def begin_in_box(solver: Any, enough: float, most: int) -> None:
-    """Move the solver to where ``BoxDescent`` comes in ``most`` rounds; an interrupt is raised once it is there."""
-    state = solver.state
-    found = BoxDescent(solver.problem, state.x[:, 0].copy())
-    found.minimise(lambda _: tuning.UNDER_GOAL * enough, most)
-    state.move_to(found.x[:, None], state.constant)
-    state.reads += found.reads
-    solver.n_iter = found.n_iter
-    if found.is_interrupted:
-        raise KeyboardInterrupt
-
-
 # ---- the method
 
 
