@@ -40,7 +40,10 @@ class GradientBounds:
         mean = total / d if intercept else np.zeros(n)
         if intercept:
             square = np.maximum(square - total**2 / d, 0.0) + SQUARE_ROUNDING * square
-        self.length, self.mean = np.sqrt(self._sums(square)), np.sqrt(self._sums(mean**2))
+        sizes = [square, mean**2]
+        if self.count < n:
+            sizes = [np.add.reduceat(values, groups.starts[:-1]) for values in sizes]
+        self.length, self.mean = map(np.sqrt, sizes)
         self.references = np.zeros((slots, d * outputs))
         self.square, self.total = np.zeros(slots), np.zeros((slots, outputs))  # ‖V_r‖² and the sums of V_r
         self.used = np.zeros(slots, dtype=np.int64)  # blocks that refer to V_r
@@ -52,10 +55,6 @@ class GradientBounds:
         self.is_small = n <= tuning.LARGEST_SET and not (self.matrix.at_once or self.matrix.is_dear)
         self.reads = 0
         self.exact_for: Array | None = None  # the raw gradient at which all blocks were read last, if that is known
-
-    def _sums(self, values: Array) -> Array:
-        """Return the sums over the columns of each block."""
-        return values if self.count == values.size else np.add.reduceat(values, self.problem.groups.starts[:-1])
 
     def is_exact(self, gradient: Array) -> bool:
         """Return whether all entries were read at this raw gradient, the array itself.
@@ -97,11 +96,13 @@ class GradientBounds:
             found = ask(blocks)
         elif found is None:
             found = products(self.matrix, self.problem.groups.order[self.rows(blocks)], gradient)
-        self._set_exact(blocks, found, here, gradient)
+        self.set_exact(blocks, found, here, gradient)
         self.reads += found.shape[0]
 
-    def read_all(self, gradient: Array) -> None:
+    def read_all(self, gradient: Array) -> Array:
+        """Read all blocks; return their products, an array that later balls overwrite."""
         self.read(self.everything, gradient)
+        return self.estimate
 
     def read_once(self, blocks: Array, gradient: Array) -> None:
         """Read these blocks for the present raw gradient alone; they keep their references."""
@@ -112,20 +113,16 @@ class GradientBounds:
         self.radius[blocks] = 0.0
         self.reads += rows.size
 
-    def set_all(self, found: Array, gradient: Array) -> None:
-        """Take over the products (n, T) of all columns with this raw gradient."""
-        self._set_exact(self.everything, found, 0, gradient)
-
     def rows(self, blocks: Array) -> Array:
         """Return the rows of x that belong to these blocks."""
         return blocks if self.count == self.product.shape[0] else self.problem.groups.columns(blocks)
 
-    def _set_exact(self, blocks: Array, found: Array, here: int, gradient: Array) -> None:
-        """Let these blocks refer to this raw gradient, with these products."""
+    def set_exact(self, blocks: Array, found: Array, here: int, gradient: Array) -> None:
+        """Let these blocks refer to this raw gradient, in slot ``here``, with the products ``found`` (m, T)."""
         flat, is_exact = gradient.ravel(), self.is_exact(gradient) or blocks is self.everything
         self.exact_for = None
         self.references[here], self.total[here] = flat, gradient.sum(axis=0)
-        self.square[here] = square_of(flat)
+        self.square[here] = float(np.einsum("i,i->", flat, flat))  # the same bits with any number of threads
         keep_exact(
             blocks, self.rows(blocks), np.ascontiguousarray(found), here, self.slot, self.used, self.product,
             self.estimate, self.radius,
@@ -167,11 +164,6 @@ def keep_exact(
         for t in range(found.shape[1]):
             product[wide(rows[i]), t] = found[i, t]
             estimate[wide(rows[i]), t] = found[i, t]
-
-
-def square_of(vector: Array) -> float:
-    """Return ‖v‖², the same bits with any number of threads."""
-    return float(np.einsum("i,i->", vector, vector))
 
 
 @kernel

@@ -52,23 +52,27 @@ class OptimalityCheck:
         self.candidates: Array = np.empty(0, dtype=np.int64)
         self.report, self.failures = Report(math.inf, math.inf, math.inf, False, math.inf), 0
 
-    @property
-    def score(self) -> Array:
-        return self.state.terms.score
+    def evaluate(self, may_read: bool = True) -> None:
+        """Read the blocks whose balls leave open whether they are optimal; then estimate the gap from the candidates.
 
-    def evaluate(self) -> None:
-        """Read the blocks whose balls leave open whether they are optimal; then the report."""
-        state, bounds = self.state, self.bounds
-        self.candidates = state.terms.screen(state.x, bounds.estimate, bounds.radius)
-        if not bounds.is_exact(state.raw_gradient):
-            listed = self.candidates
-            undecided = listed[(self.score[listed] > 0.0) & (bounds.radius[listed] > 0.0)]
+        Without ``may_read`` from the balls as they are.
+        """
+        state, bounds, terms = self.state, self.bounds, self.state.terms
+        self.candidates = listed = terms.screen(state.x, bounds.estimate, bounds.radius)
+        if may_read and not bounds.is_exact(state.raw_gradient):
+            undecided = listed[(terms.score[listed] > 0.0) & (bounds.radius[listed] > 0.0)]
             if undecided.size and state.n <= state.matrix.at_once:  # one round trip for all of them
                 bounds.read_all(state.raw_gradient)
             elif undecided.size:
-                is_fetched = state.matrix.brings_columns and state.terms.is_by_coordinate
+                is_fetched = state.matrix.brings_columns and terms.is_by_coordinate
                 bounds.read(undecided, state.raw_gradient, self._products_and_worst if is_fetched else None)
-        self._measure()
+        interval, seen = (state.x, bounds.estimate, bounds.radius, listed), state.seen
+        found = terms.measure(*interval)
+        gap, is_finite = terms.quick_gap(*interval, found.scale)
+        is_complete = is_finite and found.infeasible == 0.0
+        gap += found.infeasible + state.loss.gap(seen.predictor, seen.raw_gradient, np.empty(0), found.scale)
+        first_order = math.inf if is_complete else gap
+        self.report = Report(float(seen.value + found.cost), gap, found.violation, is_complete, first_order)
 
     def _products_and_worst(self, columns: Array) -> Array:
         """Return the products of these columns of a remote matrix; the worst of them come too and are cached."""
@@ -79,24 +83,9 @@ class OptimalityCheck:
         gradient = state.raw_gradient.ravel()
         return state.matrix.dots_and_worst(columns, gradient, low[columns], high[columns], most)[:, None]
 
-    def _screen_again(self) -> None:
-        self.candidates = self.state.terms.screen(self.state.x, self.bounds.estimate, self.bounds.radius)
-        self._measure()
-
-    def _measure(self) -> None:
-        """Estimate the gap from the candidates."""
-        state, terms, seen = self.state, self.state.terms, self.state.seen
-        interval = state.x, self.bounds.estimate, self.bounds.radius, self.candidates
-        found = terms.measure(*interval)
-        gap, is_finite = terms.quick_gap(*interval, found.scale)
-        is_complete = is_finite and found.infeasible == 0.0
-        gap += found.infeasible + state.loss.gap(seen.predictor, seen.raw_gradient, np.empty(0), found.scale)
-        first_order = math.inf if is_complete else gap
-        self.report = Report(float(seen.value + found.cost), gap, found.violation, is_complete, first_order)
-
     def settle(self, enough: float = 0.0) -> None:
         """Compute everything known of the point anew, and its certificate, no tighter than ``enough``."""
-        self._read_anew()
+        self._renew(reads_all=True)
         if math.isfinite(self.report.objective):
             self._certify(enough)
         else:
@@ -107,7 +96,7 @@ class OptimalityCheck:
         if self.state.is_postponed:  # row chunks have reported on this point
             return
         self.bounds.update(self.state.raw_gradient)
-        self._screen_again()
+        self.evaluate(may_read=False)
         try:
             self._certify(enough)
         except DataGone:
@@ -115,13 +104,7 @@ class OptimalityCheck:
 
     def confirm(self, tolerance: float, reads_all: bool) -> Status | None:
         """Return the status if one is proved: from exact entries of all columns if ``reads_all``, else from balls."""
-        if not self._is_exact():
-            if reads_all:
-                self._read_anew()
-            else:
-                self.state.recompute()
-                self.bounds.update(self.state.raw_gradient)
-                self._screen_again()
+        self._renew(reads_all)
         can_fit = self._certify(tolerance).can_fit
         if self.report.gap <= tolerance:
             return Status.CONVERGED
@@ -131,22 +114,19 @@ class OptimalityCheck:
         self.evaluate()
         return None
 
-    def _is_exact(self) -> bool:
-        """Return whether the predictor is fresh and all entries are exact, so that nothing need be read again."""
-        return self.state.is_fresh and self.bounds.is_exact(self.state.raw_gradient)
-
-    def _read_anew(self) -> None:
-        state = self.state
-        if not self._is_exact():
-            if not state.is_fresh:
+    def _renew(self, reads_all: bool) -> None:
+        """Compute the predictor and the gradient anew where they are not exact, and the report."""
+        state, bounds = self.state, self.bounds
+        if not (state.is_fresh and bounds.is_exact(state.raw_gradient)):
+            if not (state.is_fresh and reads_all):
                 state.recompute()
-            self.bounds.read_all(state.raw_gradient)
-        self._screen_again()
+            (bounds.read_all if reads_all else bounds.update)(state.raw_gradient)
+        self.evaluate(may_read=False)
 
     def _certify(self, enough: float) -> Certificate:
         state, bounds = self.state, self.bounds
         reads = bounds.reads
-        given = Products(bounds.estimate, bounds.radius, self._read_dual)
+        given = Products(bounds.estimate, bounds.radius, lambda dual: bounds.read_all(dual).copy())
         found = certify(state.problem, state.terms, state.point, given, enough)
         # a penalty whose own violation is no number proves nothing
         gap = math.inf if math.isnan(self.report.violation) else found.gap
@@ -155,10 +135,6 @@ class OptimalityCheck:
             bounds.update(state.raw_gradient)
         return found._replace(gap=gap)
 
-    def _read_dual(self, dual: Array) -> Array:
-        self.bounds.read_all(dual)
-        return self.bounds.estimate.copy()
-
     def is_stationary(self, tolerance: float) -> bool:
         """Return whether first-order conditions hold, where there are coordinates that no dual point fits.
 
@@ -166,10 +142,10 @@ class OptimalityCheck:
         much.  With a penalty of the user's, which may not be convex, those of all candidates count in place of the gap.
         """
         state, gain, listed = self.state, self.report.first_order, self.candidates
-        if np.isnan(self.score[listed]).any():  # of a penalty whose subgradient is no number nothing is known
+        if np.isnan(state.terms.score[listed]).any():  # of a penalty whose subgradient is no number nothing is known
             return False
         # scores of blocks are infinite where they are not zero, with a penalty or without
-        free = listed[np.isinf(self.score[listed])] if state.terms.is_by_coordinate else state.terms.unpenalised
+        free = listed[np.isinf(state.terms.score[listed])] if state.terms.is_by_coordinate else state.terms.unpenalised
         if state.terms.is_by_coordinate and users_classes(state.penalty):
             gain, free = 0.0, listed
         for start in range(0, free.size, tuning.LARGEST_SET):

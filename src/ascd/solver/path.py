@@ -291,7 +291,7 @@ class WarmStarts:
         if is_warm:
             saved, products = self.waiting.popleft()
             self.state.set(*saved)
-            bounds.set_all(products[:, None], self.state.raw_gradient)
+            bounds.set_exact(bounds.everything, products[:, None], 0, self.state.raw_gradient)
             self.solver.n_iter += 1
         before = bounds.reads
         yield

@@ -81,7 +81,7 @@ class Chooser:
         return working
 
     def _blocks(self) -> Array:
-        state, score = self.state, self.check.score
+        state, score = self.state, self.state.terms.score
         if state.n <= self.always:
             self.size = self.count
             return np.arange(self.count)
