@@ -22,12 +22,12 @@ def namespace_of(array: Any) -> Any:
 
 
 def is_on_device(array: Any) -> bool:
-    """Is this a dense array whose memory is not the host's?"""
+    """Is this an array whose memory is not the host's, or a sparse matrix of CuPy's?"""
     if isinstance(array, np.ndarray | np.generic | float | int | list | tuple) or array is None:
         return False
     library = library_of(array)
-    if library == "cupy":
-        return hasattr(array, "device") and hasattr(array, "ndim")
+    if library in ("cupy", "cupyx"):
+        return hasattr(array, "ndim")
     if library == "torch":
         return getattr(getattr(array, "device", None), "type", "cpu") != "cpu"
     if not (hasattr(array, "__array_namespace__") and hasattr(array, "device")):
@@ -44,9 +44,11 @@ def is_on_gpu(array: Any) -> bool:
 
 
 def to_host(array: Any) -> Any:
-    """The same values as NumPy's array, where they are on a device; anything else as it is."""
+    """The same values as NumPy's array, or SciPy's matrix, where they are on a device; anything else as it is."""
     if not is_on_device(array):
         return array
+    if hasattr(array, "tocsc"):
+        return array.get()
     if library_of(array) == "cupy":  # CuPy's arrays never become NumPy's by themselves
         return np.asarray(array.get())
     if library_of(array) == "torch":
@@ -56,7 +58,7 @@ def to_host(array: Any) -> Any:
 
 def put_beside(array: Any, values: Any) -> Any:
     """Values of the host on the device of an array, in its library."""
-    own = np.array(values, order="C")
+    own, array = np.array(values, order="C"), array.data if hasattr(array, "tocsc") else array
     if library_of(array) == "cupy":  # whose functions take no device: there is a current one
         with array.device:
             return namespace_of(array).asarray(own)

@@ -24,26 +24,17 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, log_expit, log_softmax
 from sklearn import config_context
-from sklearn.utils import check_X_y
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import validate_data
 
 from ascd._core import devices
 from ascd._core.checks import Array, as_finite_vector, as_parameter, check_places, refuse_masks
-from ascd._core.devices import library_of, to_host
+from ascd._core.devices import is_on_device, library_of, to_host
 from ascd.estimators._parameters import check_parameters, documented
 from ascd.matrix.base import as_block
 from ascd.matrix.chunked import with_constant
 from ascd.matrix.on_dask import as_array, check_chunk, check_collection, computed, known_widths
-from ascd.matrix.open import (
-    brought_if_small,
-    is_collection,
-    is_design,
-    is_read_in_place,
-    is_sparse_on_device,
-    is_there,
-    open_design,
-)
+from ascd.matrix.open import brought_if_small, is_collection, is_design, is_read_in_place, open_design
 from ascd.problem.problem import check_finite
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -54,12 +45,12 @@ _NAMED = r"\b(?= (?:must|has|and|are|is)\b|[,:;.]|$)"
 
 def is_opened(X: Any) -> bool:
     """Return True for data that are read through a matrix of the library rather than as an array."""
-    return type(X) is not np.ndarray and bool(is_design(X) or is_there(X))
+    return type(X) is not np.ndarray and bool(is_design(X) or is_on_device(X))
 
 
 def is_outside(X: Any) -> bool:
     """Return True for data of Dask or on a device, for which scikit-learn's own methods do not work."""
-    return type(X) is not np.ndarray and bool(is_collection(X) or is_there(X))
+    return type(X) is not np.ndarray and bool(is_collection(X) or is_on_device(X))
 
 
 def to_numpy(array: Any, is_data: bool = False) -> Any:
@@ -83,9 +74,9 @@ def is_float32(X: Any) -> bool:
 
 def beside(X: Any, values: Any) -> Any:
     """Return host values on the device of X; as they are where X is on the host or Dask's, or where they are text."""
-    if type(X) is np.ndarray or not is_there(X) or np.asarray(values).dtype.kind not in "fiub":
+    if type(X) is np.ndarray or not is_on_device(X) or np.asarray(values).dtype.kind not in "fiub":
         return values
-    return devices.put_beside(X.data if is_sparse_on_device(X) else X, values)
+    return devices.put_beside(X, values)
 
 
 def fit_method(fit: Fit) -> Fit:
@@ -123,7 +114,7 @@ def give_form(estimator: Any, X: Any, to_float32: bool) -> None:
         estimator.coef_ = estimator.coef_.astype(np.float32)
         if estimator.fit_intercept or np.ndim(estimator.intercept_):
             estimator.intercept_ = np.asarray(estimator.intercept_, dtype=np.float32)[()]
-    for name, value in list(vars(estimator).items()) if is_there(X) else []:
+    for name, value in list(vars(estimator).items()) if is_on_device(X) else []:
         is_array = isinstance(value, np.ndarray) or (name == "intercept_" and estimator.fit_intercept)
         if name.endswith("_") and name != "classes_" and is_array:
             setattr(estimator, name, beside(X, np.asarray(value)))
@@ -166,12 +157,15 @@ def read(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
         y = to_numpy(y)
     if sparse.issparse(y):
         raise TypeError(f"y must be a dense array; got a sparse {type(y).__name__}: use y.toarray()")
-    if type(X) is not np.ndarray and is_opened(X):
-        data, y = _read_opened(estimator, X, y, **checks)
+    layout: dict[str, Any] = {"accept_sparse": "csc", "dtype": np.float64, "order": "F"}
+    if is_opened(X):  # scikit-learn counts features and checks the target
+        data, layout = Data(X), {}
+        _, y = validate_data(estimator, np.broadcast_to(0.0, data.shape), y, **{"ensure_all_finite": False, **checks})
+        if data.names is not None:
+            estimator.feature_names_in_ = data.names
     else:
         if sparse.issparse(X):
             check_places(X)
-        layout = {"accept_sparse": "csc", "dtype": np.float64, "order": "F"}
         if is_read_in_place(X):  # it is large: nothing is converted
             layout = {"accept_sparse": ["csc", "csr"], "dtype": None, "order": None}
         matrix, y = validate_data(estimator, X, y, **{**layout, "ensure_all_finite": False, **checks})
@@ -187,21 +181,6 @@ def read(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
     return Training(data, np.asarray(y, dtype=np.float64) if "y_numeric" in checks else y, weight, offset)
 
 
-def _read_opened(
-    estimator: Any, X: Any, y: Any, multi_output: bool = False, y_numeric: bool = False, **_: Any
-) -> tuple[Data, Array]:
-    """Open the data; features are counted and named, and the target is checked as scikit-learn does."""
-    data = Data(X)
-    how = {"multi_output": multi_output, "y_numeric": y_numeric, "estimator": estimator}
-    target = check_X_y(rows_only(data.shape[0]), y, **how)[1]
-    estimator.n_features_in_ = data.shape[1]
-    if data.names is not None:
-        estimator.feature_names_in_ = data.names
-    elif hasattr(estimator, "feature_names_in_"):
-        del estimator.feature_names_in_
-    return data, target
-
-
 def as_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
     """Return non-negative weights with a positive sum, or None for equal ones."""
     if sample_weight is None:
@@ -211,11 +190,6 @@ def as_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:
     if not np.any(given):
         raise ValueError("sample_weight must contain at least one non-zero number")
     return np.full(n_samples, given)
-
-
-def rows_only(count: int) -> Array:
-    """Return an array with so many rows, for functions that only count them."""
-    return np.broadcast_to(0.0, (count, 1))
 
 
 class Data:

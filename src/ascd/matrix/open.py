@@ -48,7 +48,7 @@ def open_design(A: Any) -> Matrix:
             contracts.detours.add("users' classes")  # what is compiled for their columns is not stored
         return design
     A = brought_if_small(A)
-    if is_there(A):
+    if is_on_device(A):
         from ascd.matrix.device.matrices import DeviceDense
 
         return DeviceDense(A)
@@ -74,10 +74,8 @@ def check_storage(storage: Any, shape: tuple[int, int]) -> None:
 
 def is_design(A: Any) -> bool:
     """Return True for a matrix, what opens as one, and a storage in no matrix; no array has these attributes."""
-    if isinstance(A, np.ndarray):
-        return False
     names = ("careful_dots", "as_design", "to_scipy")
-    return isinstance(A, Matrix) or any(hasattr(A, name) for name in names) or is_collection(A)
+    return not isinstance(A, np.ndarray) and (any(hasattr(A, name) for name in names) or is_collection(A))
 
 
 def is_collection(A: Any) -> bool:
@@ -88,20 +86,8 @@ def is_collection(A: Any) -> bool:
     return is_future or (hasattr(A, "__dask_graph__") and hasattr(A, "to_delayed"))
 
 
-def is_there(A: Any) -> bool:
-    """Return True for an array on a device, dense or sparse."""
-    return not isinstance(A, np.ndarray) and (is_on_device(A) or is_sparse_on_device(A))
-
-
-def is_sparse_on_device(A: Any) -> bool:
-    """Return True for a sparse matrix of CuPy."""
-    return library_of(A) == "cupyx" and hasattr(A, "tocsc")
-
-
 def brought_if_small(A: Any) -> Any:
     """Return sparse matrices, small arrays and those on no GPU of CuPy's on the host; anything else as it is."""
-    if is_sparse_on_device(A):
-        return A.get()
     return to_host(A) if is_on_device(A) and (math.prod(A.shape) < costs.DEVICE_SMALL or not is_on_gpu(A)) else A
 
 
