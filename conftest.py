@@ -20,7 +20,7 @@ from ascd.matrix.dense import Dense
 from ascd.matrix.sparse import CSC
 from ascd.problem import samples, softmax
 from ascd.problem.block_penalties import BlockNorm
-from ascd.solver import models, newton, small, sweeps
+from ascd.solver import newton, small, sweeps
 
 #: Must numba not compile?
 IS_DISABLED = jit.is_interpreted
@@ -147,11 +147,11 @@ class Compiled:
 
 if not IS_DISABLED:
     for module, name in (
-        (models, "sweep_gram"), (models, "sweep_blocks"), (newton, "gather_free"), (softmax, "fill_softmax"),
+        (sweeps, "sweep_gram"), (sweeps, "sweep_blocks"), (newton, "gather_free"), (softmax, "fill_softmax"),
         (softmax, "fill_gaps"), (samples, "evaluate_part"), (samples, "add_losses"), (samples, "gap_of_part"),
     ):  # fmt: skip
         setattr(module, name, Compiled(getattr(module, name)))
-    small.sweep_blocks = models.sweep_blocks
+    small.sweep_blocks = sweeps.sweep_blocks
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

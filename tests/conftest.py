@@ -39,7 +39,7 @@ def lazy_everywhere():
 @pytest.fixture
 def long_way(monkeypatch):
     """No problem is so small that it is solved in one compiled call: the loop solves all."""
-    monkeypatch.setattr("ascd.solver.small.SMALL_ENTRIES", 0)
+    monkeypatch.setattr("ascd.solver.tuning.SMALL_ENTRIES", 0)
 
 
 @pytest.fixture

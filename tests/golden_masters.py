@@ -127,9 +127,9 @@ def as_lines(runs):
 
 if __name__ == "__main__":
     from ascd._core.jit import debugging
-    from ascd.solver import small
+    from ascd.solver import tuning
 
-    small.SMALL_ENTRIES = 0  # every solve by the loop
+    tuning.SMALL_ENTRIES = 0  # every solve by the loop
 
     with debugging(True):
         renew()

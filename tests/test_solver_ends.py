@@ -99,7 +99,7 @@ def test_ctrl_c_inside_a_round_never_leaves_a_worse_point(loss, on_columns, monk
         raise KeyboardInterrupt
 
     if on_columns:
-        monkeypatch.setattr("ascd.solver.subproblem.minimise_on_columns", interrupted)
+        monkeypatch.setattr("ascd.solver.models.minimise_on_columns", interrupted)
     else:
         monkeypatch.setattr(GramModel, "minimise", interrupted)
     monkeypatch.setattr(Subproblem, "_sweeps_over_columns", lambda *_: 60 if on_columns else 0)

@@ -237,7 +237,7 @@ def check_solution(solution, problem, scale, intercept):
 def test_every_loss_and_penalty_agrees_with_scipy(loss, penalty, intercept, weighted, storage, monkeypatch):
     number = ROWS.index((loss, penalty, intercept, weighted, storage))
     if number % 4:  # the others are solved in one compiled call
-        monkeypatch.setattr("ascd.solver.small.SMALL_ENTRIES", 0)
+        monkeypatch.setattr("ascd.solver.tuning.SMALL_ENTRIES", 0)
     if number % 2:
         small_working_sets(monkeypatch)
     # columns, products, or (where products do not serve the whole run) one after the other

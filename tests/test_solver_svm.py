@@ -10,7 +10,8 @@ from scipy import sparse
 
 import ascd
 from ascd.solver import tuning
-from ascd.solver.svm import BoxDescent, primal_value, signed_box
+from ascd.solver.models import GramModel
+from ascd.solver.svm import BoxDescent, InteriorPoint, primal_value, signed_box
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 6)) * np.linspace(0.5, 2.0, 6)
@@ -54,22 +55,22 @@ def test_the_gap_asked_for_is_reached(C, turn):
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("way", ["sweeps", "_interior", "_minimise_over"])
+@pytest.mark.parametrize("way", [None, InteriorPoint, GramModel])
 def test_every_method_reaches_the_goal(way, loss, monkeypatch):
-    """With the others disabled, and one as soon as possible."""
+    """Sweeps alone, or with one of the others as soon as possible."""
     problem, called = dual(1.0, loss), set()
     numbers = {"SWEEPS_A_ROUND": 2, "ROUND_LENGTH": 0.0, "INTERIOR_WAIT": 0.0}
-    for name, value in {**numbers, "MODEL_STEPS": -math.inf if way == "_minimise_over" else math.inf}.items():
+    for name, value in {**numbers, "MODEL_STEPS": -math.inf if way is GramModel else math.inf}.items():
         monkeypatch.setattr(tuning, name, value)
-    for name in ("_interior", "_minimise_over"):
-        method = getattr(BoxDescent, name)
-        monkeypatch.setattr(BoxDescent, name, lambda *args, n=name, m=method: called.add(n) or m(*args))
+    for owner in (InteriorPoint, GramModel):
+        whole = owner.minimise
+        monkeypatch.setattr(owner, "minimise", lambda *args, o=owner, w=whole: called.add(o) or w(*args))
     descent = BoxDescent(problem, np.zeros(40))
-    descent.is_short = way == "_interior"
+    descent.is_short = way is InteriorPoint
     descent.minimise(lambda _: 4e-5, 3000)
     assert primal_gap(problem, descent.x, 1.0, loss=loss) <= 4.04e-5
     np.testing.assert_allclose(descent.raw_gradient, X.T @ descent.x, atol=1e-9)
-    assert called == ({way} if way != "sweeps" else set())
+    assert called == ({way} if way else set())
 
 
 def test_the_gap_is_that_of_the_point_or_unknown(compiled, monkeypatch):

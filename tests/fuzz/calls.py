@@ -14,7 +14,7 @@ import numpy as np
 
 import ascd
 from ascd._core import jit as _jit
-from ascd.solver import small, tuning
+from ascd.solver import tuning
 
 from .cases import Array, Case
 from .forms import twisted
@@ -90,7 +90,7 @@ def call(*families: str) -> Callable[[Any], Any]:
 @contextmanager
 def interpreted() -> Iterator[None]:
     """Kernels run as plain Python; the one call that solves small problems would take long so."""
-    with changed(_jit, is_interpreted=True), changed(small, SMALL_ENTRIES=0):
+    with changed(_jit, is_interpreted=True), changed(tuning, SMALL_ENTRIES=0):
         yield
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import ascd
-from ascd.solver import small
+from ascd.solver import tuning
 
 from . import estimators, steps  # noqa: F401  (they enter their calls into the table)
 from .calls import Answer, Outcome, answers, point_of, truth_of
@@ -70,12 +70,12 @@ def judge(case: Case, deep: bool = True) -> tuple[Outcome, list[Violation]]:
 @contextmanager
 def _way_of(case: Case) -> Iterator[None]:
     """Solve half of the cases, all of them small, by the loop and not in one compiled call."""
-    entries = small.SMALL_ENTRIES
-    small.SMALL_ENTRIES = 0 if sum(case.A.shape) % 2 else entries
+    entries = tuning.SMALL_ENTRIES
+    tuning.SMALL_ENTRIES = 0 if sum(case.A.shape) % 2 else entries
     try:
         yield
     finally:
-        small.SMALL_ENTRIES = entries
+        tuning.SMALL_ENTRIES = entries
 
 
 def _judge_steps(case: Case) -> tuple[Outcome, list[Violation]]:

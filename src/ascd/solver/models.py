@@ -41,26 +41,7 @@ from ascd.matrix.costs import CONSTANT_CENTRED
 from ascd.problem.samples import Curvature
 from ascd.problem.softmax import solve_singular
 from ascd.problem.terms import ByCoordinate, cost_of, largest_violation
-from ascd.solver import tuning
-from ascd.solver.newton import (
-    PenaltyPieces,
-    block_newton,
-    cut_steps,
-    find_inside_pieces,
-    newton_direction,
-    pieces_of,
-    try_lengths,
-    wide_newton,
-)  # fmt: skip
-from ascd.solver.sweeps import (
-    column_curvatures,
-    curvatures_in,
-    curvatures_of,
-    sweep_block_columns,
-    sweep_blocks,
-    sweep_columns,
-    sweep_gram,
-)  # fmt: skip
+from ascd.solver import newton, sweeps, tuning
 from ascd.solver.working_set import BlockLayout
 
 #: A bound on curvatures that is exceeded by less is exceeded by rounding.
@@ -175,14 +156,14 @@ class CoordinateModel(Model):
     def newton_step(self: Any) -> bool:
         """Go to the minimum over the free coordinates, or to the lowest point on their pieces; return if it was cut."""
         gradient = self.gradient
-        count = int(find_inside_pieces(self.penalty, self.columns, gradient, self.x, self.free, self.work))
+        count = int(newton.find_inside_pieces(self.penalty, self.columns, gradient, self.x, self.free, self.work))
         free = self.free[:count]
         derivative, curvature, low, high = self.work[:, :count]
         direction = self.direction(free, curvature, -derivative) if count else None
         if direction is None:
             return False
         here, lowest, best = self.x[free], 0.0, None
-        ends = cut_steps(here, direction, low, high)
+        ends = newton.cut_steps(here, direction, low, high)
         for there in ends:
             moved, change = there - here, np.zeros(self.x.size)
             change[free] = moved
@@ -206,10 +187,10 @@ class GramModel(CoordinateModel):
         self.gram, self.gradient = gram, gradient
 
     def sweep(self, target: float, most: int) -> tuple[float, int]:
-        return sweep_gram(self.penalty, self.columns, self.gram, self.gradient, self.x, target, most)
+        return sweeps.sweep_gram(self.penalty, self.columns, self.gram, self.gradient, self.x, target, most)
 
     def direction(self, free: Array, curvature: Array, right: Array) -> Array | None:
-        return newton_direction(self.gram, free, curvature, right)
+        return newton.newton_direction(self.gram, free, curvature, right)
 
     def times(self, change: Array) -> Array:
         return self.gram[: self.x.size, : self.x.size] @ change
@@ -232,14 +213,14 @@ def minimise_on_columns(
     part, positions = matrix.take(columns)
     own: Any = float(weight[0]) if np.ptp(weight) == 0.0 else weight  # one number is read faster
     lipschitz, order, total = np.empty(columns.size), np.empty(columns.size, dtype=np.int64), float(weight.sum())
-    column_curvatures(part, positions, own, means[columns], total, lipschitz)
-    violation, sweeps, reads = math.inf, 0, columns.size
-    while violation > target and sweeps < most_sweeps:
-        violation, done, read = sweep_columns(
+    sweeps.column_curvatures(part, positions, own, means[columns], total, lipschitz)
+    violation, swept, reads = math.inf, 0, columns.size
+    while violation > target and swept < most_sweeps:
+        violation, done, read = sweeps.sweep_columns(
             penalty, part, positions, columns, lipschitz, own, means[columns], total, raw_gradient, x, order, target,
-            min(100, most_sweeps - sweeps),
+            min(100, most_sweeps - swept),
         )  # fmt: skip
-        sweeps += done
+        swept += done
         reads += read
     return violation, reads
 
@@ -396,7 +377,7 @@ class BlockModel(Model):
         holds at any length and keeps such blocks where they are (iteratively reweighted least squares).
         """
         for is_bound in (False, True):
-            found = pieces_of(self.penalty, self.layout, self.x)
+            found = newton.pieces_of(self.penalty, self.layout, self.x)
             rows, change = np.flatnonzero(found.is_free.any(axis=1)), np.zeros(self.x.shape)
             if rows.size == 0 or not found.is_free[rows].all():  # all outputs of a column must be free, or none
                 return False
@@ -407,7 +388,7 @@ class BlockModel(Model):
                 return False
             change[rows] = step
             predicted = 0.5 * float(np.vdot(right, step))
-            taken = try_lengths(self.penalty, self.layout, self.x, change, self.smooth_part, predicted)
+            taken = newton.try_lengths(self.penalty, self.layout, self.x, change, self.smooth_part, predicted)
             if taken is not None:
                 self.move(taken)
                 if np.vdot(taken, change) >= 0.5 * np.vdot(change, change):
@@ -423,20 +404,21 @@ class BlockGramModel(BlockModel):
 
     def __init__(self, penalty: Any, layout: BlockLayout, gram: Array, gradient: Array, x: Array) -> None:
         self.penalty, self.layout, self.x = penalty, layout, x
-        self.gram, self.gradient, self.lipschitz = gram, gradient, curvatures_in(gram, layout.starts)
+        self.gram, self.gradient = gram, gradient
+        self.lipschitz = sweeps.block_curvatures(sweeps.fill_curvatures, layout.starts, gram)
         # some 10 ms: 400 sweeps leave nearly parallel columns far from their minimum
         self.most_sweeps = max(tuning.MOST_BLOCK_SWEEPS, 10_000_000 // (gram.shape[0] * x.size))
         self.has_pieces = hasattr(penalty, "block_piece")
         self.room = np.empty(layout.longest)
 
     def sweep(self, target: float, most: int) -> tuple[float, int]:
-        return sweep_blocks(
+        return sweeps.sweep_blocks(
             self.penalty, self.gram, self.gradient.ravel(), self.x.ravel(), self.layout.starts, self.layout.blocks,
             self.lipschitz, self.room, self.x.shape[1], target, most,
         )  # fmt: skip
 
-    def direction(self, rows: Array, found: PenaltyPieces, right: Array) -> Array | None:
-        return block_newton(self.gram[np.ix_(rows, rows)], found, right)
+    def direction(self, rows: Array, found: newton.PenaltyPieces, right: Array) -> Array | None:
+        return newton.block_newton(self.gram[np.ix_(rows, rows)], found, right)
 
     def smooth_part(self, change: Array) -> float:
         return float(np.vdot(self.gradient + 0.5 * (self.gram @ change), change))
@@ -460,7 +442,9 @@ class BlockColumnModel(BlockModel):
         intercept: bool,
     ) -> None:  # fmt: skip
         self.penalty, self.part, self.layout, self.x = penalty, part, layout, x
-        self.lipschitz = curvatures_of(part, layout, curvature.most)
+        rooms = np.zeros(gradient.shape[0]), np.empty((int(np.diff(layout.starts).max()),) * 2)
+        given = part.matrix, part.places, curvature.most, *rooms
+        self.lipschitz = sweeps.block_curvatures(sweeps.fill_column_curvatures, layout.starts, *given)
         self.own, self.raw_gradient, self.intercept = curvature.own, gradient.copy(), intercept
         self.shift, self.reads, self.rooms = np.zeros(x.shape[1]), 0, np.empty((2, layout.longest))
         d, outputs = gradient.shape
@@ -471,7 +455,7 @@ class BlockColumnModel(BlockModel):
     def sweep(self, target: float, most: int) -> tuple[float, int]:
         violation, done, matrix = math.inf, 0, self.part
         while violation > target and done < most:
-            found = sweep_block_columns(
+            found = sweeps.sweep_block_columns(
                 self.penalty, matrix.matrix, matrix.places, self.layout.starts, self.layout.blocks, self.lipschitz,
                 self.own.ravel(), self.raw_gradient.ravel(), self.x.ravel(), self.rooms, self.x.shape[1], target,
             )  # fmt: skip
@@ -498,13 +482,13 @@ class BlockColumnModel(BlockModel):
     def gradient(self) -> Array:
         return cast(Array, self.block).T @ self.raw_gradient
 
-    def direction(self, rows: Array, found: PenaltyPieces, right: Array) -> Array | None:
+    def direction(self, rows: Array, found: newton.PenaltyPieces, right: Array) -> Array | None:
         """Newton's step on the free columns, where they outnumber the samples."""
         if rows.size <= self.raw_gradient.size:
             return None
         weight, free = self.own[:, 0], cast(Array, self.block)[:, rows]
         free = free - (weight @ free) / weight.sum() if self.intercept else free
-        return wide_newton(free, weight, found, right)
+        return newton.wide_newton(free, weight, found, right)
 
     def smooth_part(self, change: Array) -> float:
         predictor = self.block @ change

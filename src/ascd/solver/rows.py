@@ -30,9 +30,8 @@ from ascd._core.timing import Stopwatch
 from ascd.matrix.chunked import Moments, TallChunks, add_moments, linear, moments
 from ascd.matrix.costs import CONSTANT_CENTRED
 from ascd.problem.certificate import certify_from_sums
-from ascd.problem.dual import dual_length, unweighted
 from ascd.problem.losses import Sample
-from ascd.problem.samples import evaluate_samples, gap_of_samples
+from ascd.problem.samples import dual_length, evaluate_samples, gap_of_samples, unweighted
 from ascd.problem.terms import subgradients
 from ascd.results import Limits, Status
 from ascd.solver import tuning

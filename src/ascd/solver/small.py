@@ -27,25 +27,15 @@ from ascd.problem.arithmetic import lengths_of_blocks, norm
 from ascd.problem.penalties import piece
 from ascd.problem.samples import Curvature, best_constant, fill_gradients, sample_gap, sum_of_losses
 from ascd.problem.terms import ByCoordinate, measured, positive_part, term_between
+from ascd.solver import tuning
 from ascd.solver.state import Evaluation, State
-from ascd.solver.sweeps import curvatures_in, curvatures_of_columns, move_gradient, sweep_blocks, sweep_over_columns
-from ascd.solver.tuning import (
-    ENOUGH_FALL,
-    MOST_BLOCK_SWEEPS,
-    OBJECTIVE_ROUNDING,
-    ROUNDING_FLOOR,
-    SHORTEST_STEP,
-    SMALL_COLUMNS,
-    SMALL_CYCLES,
-    SMALL_ENTRIES,
-    SMALL_EXACT,
-    SMALL_FINE,
-    SMALL_FREE,
-    SMALL_PRODUCTS,
-    SMALL_ROUGH,
-    SMALL_ROUNDS,
-    SMALL_SWEEPS,
-    SMALL_WIDTH,
+from ascd.solver.sweeps import (
+    block_curvatures,
+    curvatures_of_columns,
+    fill_curvatures,
+    move_gradient,
+    sweep_blocks,
+    sweep_over_columns,
 )
 
 #: What becomes of a Newton step: whole (or none is found), cut at the end of a piece, none as too many would move.
@@ -66,11 +56,11 @@ class Found(NamedTuple):
 def is_small(problem: Any) -> bool:
     """Return whether a problem is in memory, has few entries, and is by coordinate or least squares on few columns."""
     design = problem.design
-    if design.matrix is None or design.entries() > SMALL_ENTRIES:
+    if design.matrix is None or design.entries() > tuning.SMALL_ENTRIES:
         return False
     if problem.is_by_coordinate:
-        return problem.n_features <= SMALL_WIDTH
-    return bool(problem.loss.is_quadratic and problem.n_features <= SMALL_COLUMNS)
+        return problem.n_features <= tuning.SMALL_WIDTH
+    return bool(problem.loss.is_quadratic and problem.n_features <= tuning.SMALL_COLUMNS)
 
 
 def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Found, Array]:
@@ -88,7 +78,7 @@ def minimise_small(state: State, tolerance: float, most_rounds: int) -> tuple[Fo
         *minimise_compiled(
             state.matrix.matrix, loss.sample, loss.loss, ByCoordinate(state.penalty), parts.norm, parts.offset, x,
             constant, state.intercept, loss.most, predictor, gradient, curvature, products, seen.value, tolerance,
-            min(most_rounds, SMALL_ROUNDS), make_room(state.n, state.d),
+            min(most_rounds, tuning.SMALL_ROUNDS), make_room(state.n, state.d),
         )
     )  # fmt: skip
     state.reads += found.reads
@@ -108,7 +98,7 @@ def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
     columns = as_block(problem.design.take(state.order), state.d)
     gradient, x, cost = columns.T @ seen.raw_gradient, state.x.copy(), terms.cost(state.x)
     violation = terms.violation_on(blocks, x, gradient)
-    rounding = ROUNDING_FLOOR * norm(seen.raw_gradient) * float(problem.block_norm.max())
+    rounding = tuning.ROUNDING_FLOOR * norm(seen.raw_gradient) * float(problem.block_norm.max())
     if violation <= rounding:
         state.reads += n
         return Found(0, n, seen.value, cost, violation, 0.0), gradient
@@ -117,13 +107,13 @@ def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
         means = weight @ columns / weight.sum()
     scaled = np.sqrt(weight)[:, None] * (columns - means)
     gram = scaled.T @ scaled
-    target = SMALL_ROUGH * violation
+    target, lipschitz = tuning.SMALL_ROUGH * violation, block_curvatures(fill_curvatures, starts, gram)
     for _ in range(2):
         sweep_blocks(
-            state.penalty, gram, gradient.ravel(), x.ravel(), starts, blocks, curvatures_in(gram, starts),
-            np.empty(terms.longest), state.outputs, max(target, rounding), MOST_BLOCK_SWEEPS,
+            state.penalty, gram, gradient.ravel(), x.ravel(), starts, blocks, lipschitz,
+            np.empty(terms.longest), state.outputs, max(target, rounding), tuning.MOST_BLOCK_SWEEPS,
         )  # fmt: skip
-        target = SMALL_FINE * tolerance / max(float(lengths_of_blocks(x, problem.ends).sum()), 1e-300)
+        target = tuning.SMALL_FINE * tolerance / max(float(lengths_of_blocks(x, problem.ends).sum()), 1e-300)
     start = state.constant - means @ (x - state.x)
     there, moved = state.evaluate_at(columns @ x + (start + problem.offset))
     state.reads += 3 * n
@@ -167,7 +157,7 @@ class Room(NamedTuple):
 
 
 def make_room(n: int, d: int) -> Room:
-    most = int(min(n, SMALL_FREE, math.sqrt(SMALL_PRODUCTS / d) + 1.0))
+    most = int(min(n, tuning.SMALL_FREE, math.sqrt(tuning.SMALL_PRODUCTS / d) + 1.0))
     return Room(  # type: ignore[call-arg]
         *np.tile(np.arange(n), (3, 1)), np.full(n, -1), *np.zeros((2, most), dtype=np.int64),
         np.zeros(1, dtype=np.int64), *np.zeros((6, n)), *np.zeros((6, d)), np.empty((most, most + 1)),
@@ -278,13 +268,13 @@ def minimise_model(
         j = wide(columns[i])
         x[i], means[i] = room.old[j], dot(matrix, j, room.weight) / total if total > 0.0 else 0.0
     curvatures_of_columns(matrix, columns, room.weight, means, total, lipschitz)
-    for _ in range(SMALL_CYCLES):
+    for _ in range(tuning.SMALL_CYCLES):
         worst, _, read = sweep_over_columns(
             penalty, matrix, columns, columns, lipschitz, room.weight, means, total, room.residual, x, room.order,
-            target, SMALL_SWEEPS,
+            target, tuning.SMALL_SWEEPS,
         )  # fmt: skip
         reads += read
-        for _ in range(SMALL_SWEEPS if worst > target else 0):
+        for _ in range(tuning.SMALL_SWEEPS if worst > target else 0):
             end, read = newton_small(matrix, penalty, count, total, room)
             reads += read
             if end != CUT:
@@ -311,7 +301,7 @@ def minimise_compiled(
     """Fill in x, the constant and what follows from them; see ``Found`` for what is returned."""
     n, d, is_exact, penalty = x.size, predictor.size, loss.is_quadratic(), parts.penalty
     damping, done, reads = 0.0, 0, 0
-    typical, share_left = most / d if most < math.inf else 1.0, SMALL_EXACT if is_exact else SMALL_ROUGH
+    typical, share_left = most / d if most < math.inf else 1.0, tuning.SMALL_EXACT if is_exact else tuning.SMALL_ROUGH
     while True:
         for j in range(n):
             products[j] = dot(matrix, wide(j), gradient)
@@ -336,7 +326,7 @@ def minimise_compiled(
             room.known[0] = 0
         shift, read, is_hard = minimise_model(matrix, penalty, count, intercept, share_left * worst, room)
         reads += read
-        t, predicted, noise = 1.0, 0.0, 4.0 * OBJECTIVE_ROUNDING * (abs(value) + abs(cost))
+        t, predicted, noise = 1.0, 0.0, 4.0 * tuning.OBJECTIVE_ROUNDING * (abs(value) + abs(cost))
         done += 1
         while True:
             start, further, after = constant[0] + t * shift, 0.0, 0.0
@@ -363,10 +353,10 @@ def minimise_compiled(
                 fill_gradients(sample, loss, room.there, 0.0, room.steep, room.bent, 0, d)
                 total = sum_of_losses(sample, loss, room.there, 0.0, 0, d)
             decrease = total + after - value - cost
-            if decrease <= (0.0 if is_exact else ENOUGH_FALL * t * predicted) or abs(decrease) <= noise:
+            if decrease <= (0.0 if is_exact else tuning.ENOUGH_FALL * t * predicted) or abs(decrease) <= noise:
                 break
             t *= 0.5
-            if t < SHORTEST_STEP:
+            if t < tuning.SHORTEST_STEP:
                 copy(room.old, x)
                 return done, reads, value, cost, worst, gap
         constant[0], constant[1], value = start + further, start, total

@@ -41,17 +41,8 @@ from ascd.problem.arithmetic import norm
 from ascd.problem.block_penalties import BlockNorm, Entrywise
 from ascd.problem.groups import nonzero_rows
 from ascd.problem.samples import Curvature
-from ascd.solver import tuning
+from ascd.solver import models, tuning
 from ascd.solver.bounds import GradientBounds
-from ascd.solver.models import (
-    BlockColumnModel,
-    BlockGramModel,
-    DeviceModel,
-    GramMatrix,
-    GramModel,
-    minimise_on_columns,
-    without_constants,
-)  # fmt: skip
 from ascd.solver.state import State
 from ascd.solver.sweeps import mark_movable
 from ascd.solver.working_set import BlockLayout, WorkingSet
@@ -64,7 +55,7 @@ class Subproblem:
         self.state, self.bounds, self.matrix = state, bounds, state.matrix
         self.line_search = Backtracking(state)
         self.is_quadratic = state.loss.is_quadratic
-        self.gram = GramMatrix(state.matrix, state.intercept)
+        self.gram = models.GramMatrix(state.matrix, state.intercept)
         self.means = np.zeros(state.n)  # of the columns, weighted by curvatures; for the intercept
         kept = state.matrix.kept_products(state.intercept, CONSTANT_CENTRED)
         self.remote: Any = kept if state.terms.is_by_coordinate else None
@@ -133,7 +124,7 @@ class Subproblem:
             x, raw_gradient = state.x[columns, 0], state.raw_gradient[:, 0].copy()
             self.partial = ModelStep(working, x[:, None], np.zeros(1))
             given = state.penalty, self.matrix, columns, weight, self.means, raw_gradient, x
-            violation, reads = minimise_on_columns(*given, target, sweeps)
+            violation, reads = models.minimise_on_columns(*given, target, sweeps)
             state.reads += reads
             if sweeps == tuning.MOST_SWEEPS or violation <= target:
                 return self._step_to(working, x)
@@ -146,7 +137,7 @@ class Subproblem:
             x, gradient = state.x[columns, 0], self._exact(columns, columns)[:, 0]
         working = WorkingSet(state.problem, columns)
         self.partial = ModelStep(working, x[:, None], np.zeros(1))
-        GramModel(state.penalty, columns, self.gram.store, gradient, x).minimise(target, tuning.MOST_SWEEPS)
+        models.GramModel(state.penalty, columns, self.gram.store, gradient, x).minimise(target, tuning.MOST_SWEEPS)
         return self._step_to(working, x)
 
     def _step_to(self, working: WorkingSet, x: Array) -> ModelStep:
@@ -196,11 +187,11 @@ class Subproblem:
         self._admit(remote, working.columns, weight)
         columns = remote.columns
         gradient, x = self._exact(columns, columns)[:, 0], state.x[columns, 0]
-        model = DeviceModel(state.penalty, remote, gradient, x)
+        model = models.DeviceModel(state.penalty, remote, gradient, x)
         if not remote.is_exact and not model.minimise_refined(target, tuning.MOST_SWEEPS):
             remote.widen()
             self._admit(remote, columns, weight)
-            model = DeviceModel(state.penalty, remote, model.gradient, model.x)
+            model = models.DeviceModel(state.penalty, remote, model.gradient, model.x)
         if remote.is_exact:
             model.minimise(target, tuning.MOST_SWEEPS)
         return self._step_to(WorkingSet(state.problem, columns), model.x)
@@ -222,7 +213,7 @@ class Subproblem:
         most = max(1000, 2 * state.d) if state.outputs == 1 else columns.size
         if not state.loss.is_coupled and columns.size > min(self.largest_gram, most):
             part = self.matrix.take(columns)
-            by_columns = BlockColumnModel(
+            by_columns = models.BlockColumnModel(
                 state.penalty, part, layout, curvature, state.raw_gradient, x, state.intercept
             )
             by_columns.minimise(target, tuning.MOST_BLOCK_SWEEPS)
@@ -233,7 +224,7 @@ class Subproblem:
         if not (columns.size == gram.shape[0] and np.array_equal(self.gram.columns, columns)):
             positions = self.gram.position[columns]
             gram = np.ascontiguousarray(self.gram.store[np.ix_(positions, positions)])
-        model = BlockGramModel(state.penalty, layout, gram, gradient, x)
+        model = models.BlockGramModel(state.penalty, layout, gram, gradient, x)
         model.minimise(target, model.most_sweeps)
         return ModelStep(working, x, -self.means[columns] @ (x - before))
 
@@ -250,9 +241,9 @@ class Subproblem:
         gram = self.matrix.coupled_gram(columns, entries, curvature.own, curvature.shared, state.intercept)
         state.reads += columns.size
         if state.intercept:
-            gram, constants = without_constants(gram, state.outputs)
+            gram, constants = models.without_constants(gram, state.outputs)
         values = x.reshape(-1, 1)[entries]
-        model = BlockGramModel(state.penalty, layout, gram, gradient.reshape(-1, 1)[entries], values)
+        model = models.BlockGramModel(state.penalty, layout, gram, gradient.reshape(-1, 1)[entries], values)
         model.minimise(target, model.most_sweeps)
         change = values[:, 0] - x.ravel()[entries]
         x.ravel()[entries] = values[:, 0]

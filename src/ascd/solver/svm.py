@@ -34,7 +34,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +51,7 @@ from ascd.problem.tuning import DOMAIN_ROUNDING
 from ascd.results import Limits
 from ascd.solver import tuning
 from ascd.solver.models import GramModel
-from ascd.solver.sweeps import close_gaps, move_gradient, shuffle, shuffle_runs
+from ascd.solver.sweeps import move_gradient
 from ascd.solver.tuning import RUN, SHRINKS
 
 #: The gap asked for, as a function of the raw gradient.
@@ -219,28 +218,23 @@ class BoxDescent:
         self.is_short = 8 * self.raw_gradient.size**2 <= max(tuning.GRAM_FLOOR, self.design.nbytes)
 
     def minimise(self, goal: Goal, most: int) -> None:
-        """Go to where the gap is at most the goal, or as far as ``most`` rounds or rounding errors allow."""
-        self.is_interrupted = True
-        with suppress(KeyboardInterrupt):
-            self._minimise(goal, most)
-            self.is_interrupted = False
-
-    def _minimise(self, goal: Goal, most: int) -> None:
+        """Go to where the gap is at most the goal, or as far as ``most`` rounds, rounding errors or Ctrl-C allow."""
         lowest, idle = math.inf, 0
-        while self.n_iter < most and idle < tuning.MOST_IDLE_ROUNDS:
-            wanted = goal(self.raw_gradient)
-            estimate = self._sweep(wanted)
-            idle = 0 if estimate < lowest else idle + 1
-            lowest = min(lowest, estimate)
-            if estimate > wanted and self.n_active:
-                if not (self.is_short and self.since_interior > tuning.INTERIOR_WAIT * self._interior_cost()):
+        try:
+            while self.n_iter < most and idle < tuning.MOST_IDLE_ROUNDS:
+                wanted = goal(self.raw_gradient)
+                estimate = self._sweep(wanted)
+                idle = 0 if estimate < lowest else idle + 1
+                lowest = min(lowest, estimate)
+                if estimate > wanted and self.n_active and not self._interior(wanted):
                     self._improve_free()
                     continue
-                self._interior(wanted)
-            self._check_all()
-            if self.gap <= goal(self.raw_gradient) or self.n_active == 0:
-                return
-            lowest = math.inf
+                self._activate()
+                if self.gap <= goal(self.raw_gradient) or self.n_active == 0:
+                    return
+                lowest = math.inf
+        except KeyboardInterrupt:
+            self.is_interrupted = True
 
     def _sweep(self, wanted: float) -> float:
         """Sweep once at first (weights of 0 have no goal), then more often where sweeps are cheap beside calls."""
@@ -256,7 +250,7 @@ class BoxDescent:
         self.since_interior += reads * self.visit_cost
         return float(estimate)
 
-    def _check_all(self) -> None:
+    def _activate(self) -> None:
         """Compute the gap; all coordinates that may move are active again."""
         products = self.design.dots(np.arange(self.x.size), self.raw_gradient)
         self.gap, self.n_active = activate(self.penalty, self.parts.norm, products, self.x, self.violation, self.order)
@@ -264,7 +258,10 @@ class BoxDescent:
         self.reads += self.x.size
 
     def _improve_free(self) -> None:
-        """Minimise over the free coordinates that moved most since the last time, where sweeps have cost as much."""
+        """Minimise over the free coordinates that moved most since the last time, where sweeps have cost as much.
+
+        Their Gram matrix is used, and a share of the largest violation is left.
+        """
         if self.is_short and self.n_active > self.raw_gradient.size:
             return
         is_free = (self.penalty.lower < self.x) & (self.x < self.penalty.upper)
@@ -272,13 +269,11 @@ class BoxDescent:
         columns = np.sort(np.argsort(-moved, kind="stable")[: tuning.MOST_FREE])
         columns = columns[moved[columns] > 0.0]
         products = self.design.products_cost(columns.size, self.design.entries(columns))
-        if self.since_model >= products + tuning.MODEL_STEPS * columns.size**2:
-            self.before, self.since_model = self.x.copy(), 0.0
-            if columns.size:
-                self._minimise_over(columns)
-
-    def _minimise_over(self, columns: Array) -> None:
-        """Minimise over these columns with their Gram matrix, to a share of the largest violation."""
+        if self.since_model < products + tuning.MODEL_STEPS * columns.size**2:
+            return
+        self.before, self.since_model = self.x.copy(), 0.0
+        if columns.size == 0:
+            return
         gram = np.asfortranarray(self.design.products(columns, columns, self.weight, None))
         values, predictor = self.x[columns], np.zeros(self.raw_gradient.size)
         model = GramModel(self.penalty, columns, gram, self.design.dots(columns, self.raw_gradient), values)
@@ -289,27 +284,39 @@ class BoxDescent:
         self.reads += 3 * columns.size
         self.violation *= 2.0
 
-    def _interior_cost(self) -> float:
-        """Return the cost of some eighteen steps of the interior point method on the active coordinates."""
-        columns = self.order[: self.n_active]
+    def _interior(self, wanted: float) -> bool:
+        """Run the interior point method on the active coordinates; return False where sweeps have cost less so far."""
+        if not self.is_short:
+            return False
+        columns, size, n = self.order[: self.n_active], float(self.raw_gradient.size), self.x.size
         counts = self.design.counts[columns].astype(np.float64)
-        systems = tuning.BOX_PRODUCT * float(counts @ counts) + tuning.BOX_CUBE * float(self.raw_gradient.size) ** 3
-        return 18.0 * (systems + 6.0 * self.design.pass_cost(columns) + 60.0 * columns.size + tuning.BOX_CALLS)
-
-    def _interior(self, wanted: float) -> None:
-        """Run the interior point method on the active coordinates; the others keep their values."""
-        columns = np.sort(self.order[: self.n_active])
-        low, high = finite_box(self.penalty, self.x.size, self.problem.objective(self.x))
-        linear, curvature = (np.broadcast_to(part, self.x.size) for part in (self.penalty.linear, self.penalty.l2))
+        systems = tuning.BOX_PRODUCT * float(counts @ counts) + tuning.BOX_CUBE * size**3
+        steps = 18.0  # about so many are taken
+        cost = steps * (systems + 6.0 * self.design.pass_cost(columns) + 60.0 * columns.size + tuning.BOX_CALLS)
+        if self.since_interior <= tuning.INTERIOR_WAIT * cost:
+            return False
+        columns = np.sort(columns)
+        low, high = finite_box(self.penalty, n, self.problem.objective(self.x))
+        linear, curvature = (np.broadcast_to(part, n) for part in (self.penalty.linear, self.penalty.l2))
         given = (part[columns] for part in (linear, curvature, low, high))
         method = InteriorPoint(self.design, self.weight, columns, *given)
         goal = 0.5 * wanted  # rounding follows
         self.x[columns], self.raw_gradient = method.minimise(self.x[columns], self.raw_gradient, goal)
         self.reads += method.reads
         self.since_interior = 0.0
+        return True
 
 
 # ---- sweeps
+
+
+@helper
+def shuffle(order: Array, first: int, last: int, seed: Array) -> None:
+    """order[first:last] in another order, by a linear congruential generator."""
+    for a in range(last - 1, first, -1):
+        seed[0] = (seed[0] * 25214903917 + 11) & 0xFFFFFFFFFFFF
+        b = first + ((seed[0] >> 16) * (a + 1 - first) >> 32)
+        order[a], order[b] = order[b], order[a]
 
 
 @helper
@@ -339,7 +346,10 @@ def sweep_box(
     reads, sweeps, estimate = 0, 0, math.inf
     while sweeps < most and n_active > 0:
         before, worst, estimate = worst, 0.0, 0.0
-        runs = shuffle_runs(turn, n_active, seed)
+        runs = (n_active + RUN - 1) // RUN
+        for b in range(runs):
+            turn[b] = b
+        shuffle(turn, 0, runs, seed)
         for b in range(runs):
             first = RUN * wide(turn[b])
             last = min(first + RUN, n_active)
@@ -362,7 +372,11 @@ def sweep_box(
                         move_gradient(matrix, j, change, weight, raw_gradient)
         sweeps += 1
         reads += n_active
-        n_active = close_gaps(order, n_active)
+        kept = 0  # their order stays
+        for a in range(n_active):
+            order[kept] = order[a]
+            kept += order[a] >= 0
+        n_active = kept
         if estimate <= goal:
             break
     return estimate, worst, n_active, reads
@@ -420,7 +434,12 @@ class InteriorPoint:
         """Return the best point found and its raw gradient: steps end at a gap of ``goal``."""
         gradient = self._gradient(x, raw_gradient)
         gap = self._gap(x, gradient)
-        best, state = (gap, x, raw_gradient), self._start(x, gradient, gap)
+        best, share = (gap, x, raw_gradient), max(gap, 1e-300) / (2.0 * x.size)
+        width = np.maximum(self.high - self.low, 1e-300)
+        pull = np.minimum(share / np.maximum(np.abs(gradient), 1e-6), 0.5 * width)
+        below = np.clip(x - self.low, pull, width - pull)
+        above = width - below
+        state = np.stack([below, above, np.maximum(gradient, share / below), np.maximum(-gradient, share / above)])
         move: Array | None = np.clip(self.low + state[BELOW], self.low, self.high) - x
         for _ in range(80):
             if move is None:
@@ -449,14 +468,6 @@ class InteriorPoint:
         with np.errstate(all="ignore"):
             ahead = np.sign(gradient) * np.fmin(abs(ahead), abs(gradient) / self.curvature)
         return float(np.sum((gradient - 0.5 * self.curvature * ahead) * ahead))
-
-    def _start(self, x: Array, gradient: Array, gap: float) -> Array:
-        share = max(gap, 1e-300) / (2.0 * x.size)
-        width = np.maximum(self.high - self.low, 1e-300)
-        pull = np.minimum(share / np.maximum(np.abs(gradient), 1e-6), 0.5 * width)
-        below = np.clip(x - self.low, pull, width - pull)
-        above = width - below
-        return np.stack([below, above, np.maximum(gradient, share / below), np.maximum(-gradient, share / above)])
 
     def _step(self, state: Array, gradient: Array) -> Array | None:
         """Advance the state by a predictor and corrector step; return the move of x, or None where there is none."""

@@ -17,12 +17,10 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
-from ascd.matrix.base import Part
 from ascd.matrix.columns import clear, dot, scatter, weighted_square
 from ascd.matrix.costs import LEFT_BY_MEANS
 from ascd.problem.arithmetic import violation_of
-from ascd.solver.tuning import RUN, VISITED
-from ascd.solver.working_set import BlockLayout
+from ascd.solver.tuning import VISITED
 
 # ---- single coordinates
 
@@ -111,35 +109,6 @@ def sweep_over_columns(
 
 
 sweep_columns = kernel(sweep_over_columns)
-
-
-@helper
-def shuffle_runs(turn: Array, count: int, seed: Array) -> int:
-    """An order for the runs of neighbours among so many, and the number of runs."""
-    runs = (count + RUN - 1) // RUN
-    for run in range(runs):
-        turn[run] = run
-    shuffle(turn, 0, runs, seed)
-    return runs
-
-
-@helper
-def shuffle(order: Array, first: int, last: int, seed: Array) -> None:
-    """order[first:last] in another order, by a linear congruential generator."""
-    for a in range(last - 1, first, -1):
-        seed[0] = (seed[0] * 25214903917 + 11) & 0xFFFFFFFFFFFF
-        b = first + ((seed[0] >> 16) * (a + 1 - first) >> 32)
-        order[a], order[b] = order[b], order[a]
-
-
-@helper
-def close_gaps(order: Array, size: int) -> int:
-    """Keep the entries that are not −1, in their order; their number."""
-    kept = 0
-    for a in range(size):
-        order[kept] = order[a]
-        kept += order[a] >= 0
-    return kept
 
 
 @helper
@@ -319,7 +288,7 @@ def fill_curvatures(gram: Array, starts: Array, out: Array) -> None:
 
 @kernel
 def fill_column_curvatures(
-    matrix: Any, positions: Array, starts: Array, weight: Array, column: Array, gram: Array, out: Array
+    matrix: Any, positions: Array, weight: Array, column: Array, gram: Array, starts: Array, out: Array
 ) -> None:
     """``step_curvature`` of every block from its columns; ``column`` is a vector of zeros as long as the samples."""
     for i in range(out.size):
@@ -334,22 +303,13 @@ def fill_column_curvatures(
         out[i] = step_curvature(gram[:size, :size])
 
 
-def curvatures_in(gram: Array, starts: Array) -> Array:
-    """Return the curvatures L_b of blocks, whose inverses are the lengths of their prox steps: at least λ_max(G_bb)."""
+def block_curvatures(fill: Any, starts: Array, *given: Any) -> Array:
+    """Return curvatures L_b ≥ λ_max(G_bb) of blocks, whose inverses are the lengths of their prox steps.
+
+    ``fill`` is one of the two kernels above, for what is ``given``.  They are positive also where all columns are 0:
+    there the penalty alone decides.
+    """
     found = np.empty(starts.size - 1)
-    fill_curvatures(gram, starts, found)
-    return positive(found)
-
-
-def curvatures_of(part: Part, layout: BlockLayout, weight: Array) -> Array:
-    """Return the same of columns, with H = diag(weight)."""
-    found, size = np.empty(layout.blocks.size), int(np.diff(layout.starts).max())
-    given = part.matrix, part.places, layout.starts, weight
-    fill_column_curvatures(*given, np.zeros(weight.size), np.empty((size, size)), found)
-    return positive(found)
-
-
-def positive(curvature: Array) -> Array:
-    """Return curvatures of blocks, positive also where all columns are 0: there the penalty alone decides."""
-    largest = float(curvature.max(initial=0.0))
-    return np.where(curvature > 0.0, curvature, 1e-9 * largest if largest > 0.0 else 1.0)
+    fill(*given, starts, found)
+    largest = float(found.max(initial=0.0))
+    return np.where(found > 0.0, found, 1e-9 * largest if largest > 0.0 else 1.0)
