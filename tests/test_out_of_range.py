@@ -17,7 +17,7 @@ from pairs import in_pairs
 
 import ascd
 from ascd.problem.arithmetic import length_across, share_along, width_across
-from ascd.problem.dual import dual_length
+from ascd.problem.samples import dual_length
 from ascd.problem.terms import Terms
 
 #: What counts as 0.

@@ -12,7 +12,7 @@ import ascd
 from ascd._core import threads
 from ascd.matrix import costs
 from ascd.matrix.columns import careful_sum
-from ascd.problem.dual import dual_length
+from ascd.problem.samples import dual_length
 from ascd.problem.terms import Terms
 
 pytestmark = pytest.mark.usefixtures("compiled")  # what holds bit by bit is about compiled code

@@ -6,7 +6,7 @@ For every dual point Θ of shape (d, T), Fenchel's inequality bounds F − min F
 
 a sum of terms that are not negative, so nothing cancels (Fercoq, Gramfort, Salmon 2015; Ndiaye et al. 2017).  Dual
 points tried are Θ = 0 and Θ = s·V with V = ∇f(Z) and s the largest number in [0, 1] for which all Ψ_b* are finite, V
-first moved to products that are required (``ascd.problem.dual``).  ``docs/certificates.md`` lists what is rounded:
+first moved to products that are required (``ascd.problem.samples``).  ``docs/certificates.md`` lists what is rounded:
 
 - an inner product of d terms is wrong by (d + 8)·u·‖a_j‖‖θ‖ at most, u = 2⁻⁵³, which becomes part of its interval;
 - for the predictor Z̃ = Z + E with ‖E‖ ≤ ζ the gap grows by ‖V − Θ‖·ζ + 2M·ζ² at most, since f is convex;
@@ -28,9 +28,8 @@ from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.columns import UNIT, careful_sum
 from ascd.problem.arithmetic import has_digits, length_of, lengths_of_blocks, norm, square_over
-from ascd.problem.dual import dual_length, unweighted
 from ascd.problem.groups import nonzero_rows
-from ascd.problem.samples import sample_gap
+from ascd.problem.samples import dual_length, sample_gap, unweighted
 from ascd.problem.terms import NO_INDICES, positive_part
 from ascd.problem.tuning import DOMAIN_ROUNDING, MARGINS, RELATIVE, SAMPLES_A_PART, WORTHWHILE
 
@@ -88,8 +87,7 @@ def gap_of_gradient(problem: Any, x: Array, predictor: Array, raw_gradient: Arra
 def _gap_in_one_call(problem: Any, terms: Any, point: Point, estimate: Array, radius: Array) -> float:
     """Return ``gap_at_gradient``, which has no compensated sums and is inf where a product is required."""
     loss, listed, room = problem.loss, np.empty(terms.count, dtype=np.int64), np.empty((2, point.predictor.size))
-    if not terms.is_by_coordinate:
-        radius = _with_length_rounding(problem, terms, estimate, radius)
+    radius = _with_length_rounding(problem, terms, estimate, radius)
     gap = gap_at_gradient(
         loss.sample, loss.loss, terms.parts, terms.norm, point.x.ravel(), point.constant, point.intercept,
         point.predictor.ravel(), point.raw_gradient.ravel(), estimate.ravel(), radius, problem.total_weight,
@@ -202,22 +200,17 @@ def finished(gap: float, size: float, rounding: float, distance: float, zeta: fl
     return bound if bound == bound else math.inf
 
 
-class _Near(NamedTuple):
-    """Dual points within ``reach`` of s·dual that fit; other products differ from its by ``spread``·‖A_b‖ at most."""
-
-    dual: Array
-    reach: Array
-    spread: float
-
-
 class _Proof:
-    """One point, with several dual points."""
+    """One point, with several dual points.
+
+    Points within ``reach`` of s·``dual`` fit; other products differ from its by ``spread``·‖A_b‖ at most.
+    """
 
     def __init__(self, problem: Any, terms: Any, point: Point) -> None:
         self.problem, self.terms, self.point, self.loss = problem, terms, point, problem.loss
         self.norm, self.outputs, weight = terms.norm, problem.n_outputs, problem.sample_weight
         self.weight: Any = np.repeat(weight, self.outputs) if np.ndim(weight) else 1.0
-        self.V = point.raw_gradient.ravel()
+        self.dual, self.V = point.raw_gradient, point.raw_gradient.ravel()
         self.length = dual_length(self.V, self.weight)
         self.rounding = 0.0 if self.loss.is_coupled else residual_rounding(self.length)
         self.zeta = predictor_error(problem, point.x, point.constant)
@@ -238,25 +231,28 @@ class _Proof:
 
     def _by_gradient(self, products: Products, enough: float) -> tuple[float, bool]:
         """Return the gap with the raw gradient as dual point, scaled and, where need be, moved; and whether it fits."""
-        best, fit, V, excess = math.inf, self._fit(), self.point.raw_gradient, None
+        best, fit = math.inf, self._fit()
         if fit is None:
             return best, False
-        dual, estimate, radius = fit.moved(V, self._excess(V)[0]), products.estimate.copy(), products.radius
+        excess, _ = self._excess()
         for attempt in range(4):  # what fits some coordinates may push others over their end
-            if excess is not None:
-                dual = fit.moved(dual, excess)
-                estimate, radius = products.read(dual), np.zeros(radius.size)
-            wide = radius + self._noise(dual, is_moved=attempt == 0)
-            fixed, self.required = self.terms.required(self.point.x, estimate, wide, self.is_tight, self.fixed)
+            self.dual = fit.moved(self.dual, excess)
+            noise = 2.0 * (self.problem.n_samples + 8.0) * UNIT * dual_length(self.dual.ravel(), self.weight)
+            if attempt == 0:  # the products are those of V, near which the dual point is
+                noise += dual_length(self.V - self.dual.ravel(), self.weight)
+                estimate, radius = products.estimate.copy(), products.radius + noise * self.norm
+            else:
+                estimate, radius = products.read(self.dual), noise * self.norm
+            fixed, self.required = self.terms.required(self.point.x, estimate, radius, self.is_tight, self.fixed)
             if fixed.size > self.fixed.size:
                 self.fixed = fixed
                 fit = self._fit()
-            if fit is None:
-                return best, False
-            excess, error = self._excess(dual)
+                if fit is None:
+                    return best, False
+            excess, error = self._excess()
             estimate[self.problem.groups.columns(self.fixed)] = self.required
-            near = _Near(dual, *fit.near(dual, np.abs(excess) + error))
-            gap = self._refined_gap(near, estimate, wide.copy(), enough)
+            self.reach, self.spread = fit.near(self.dual, np.abs(excess) + error)
+            gap = self._refined_gap(estimate, radius, enough)
             self.is_tight = self.is_tight or (gap == math.inf and bool(self.required.any()))
             is_better = gap < WORTHWHILE * best
             best = min(best, gap)
@@ -268,72 +264,61 @@ class _Proof:
         columns = self.problem.groups.order[self.problem.groups.columns(self.fixed)]
         return self.loss.dual_fit(self.problem.design, columns, self.required, self.point)
 
-    def _excess(self, dual: Array) -> tuple[Array, Array]:
+    def _excess(self) -> tuple[Array, Array]:
         """Return the products of the dual point less those required, an intercept's sums last, and their errors."""
-        rows, own = self.problem.groups.columns(self.fixed), self._own_rounding(dual)
-        products, error = self._careful(rows, dual)
-        excess, error = products - self.required, error + own * self.problem.norm[self.problem.groups.order[rows], None]
+        products, error = self._careful_products(self.problem.groups.columns(self.fixed))
+        excess = products - self.required
         if self.point.intercept:
-            sums = np.array([careful_sum(np.ascontiguousarray(column)) for column in dual.T])
+            sums = np.array([careful_sum(np.ascontiguousarray(column)) for column in self.dual.T])
             excess = np.vstack([excess, sums[:, 0]])
-            error = np.vstack([error, sums[:, 1] + own * math.sqrt(self.problem.total_weight)])
+            error = np.vstack([error, sums[:, 1] + self._own_rounding() * math.sqrt(self.problem.total_weight)])
         return excess, error
 
-    def _careful(self, rows: Array, dual: Array) -> tuple[Array, Array]:
+    def _careful_products(self, rows: Array) -> tuple[Array, Array]:
         """Return compensated products of the columns at some rows of x with the dual point, and their errors."""
-        found = np.empty((2, rows.size, self.outputs))
+        columns, found = self.problem.groups.order[rows], np.empty((2, rows.size, self.outputs))
         for t in range(self.outputs if rows.size else 0):
-            vector = np.ascontiguousarray(dual[:, t])
-            found[0, :, t], found[1, :, t] = self.problem.design.careful_dots(self.problem.groups.order[rows], vector)
-        return found[0], found[1]
+            vector = np.ascontiguousarray(self.dual[:, t])
+            found[0, :, t], found[1, :, t] = self.problem.design.careful_dots(columns, vector)
+        return found[0], found[1] + self._own_rounding() * self.problem.norm[columns, None]
 
-    def _refined_gap(self, near: _Near, estimate: Array, radius: Array, enough: float) -> float:
+    def _own_rounding(self) -> float:
+        """Return how far losses with a domain move a dual point that weights have pushed over its end, at most."""
+        is_exact = self.loss.is_quadratic or np.ndim(self.weight) == 0
+        return 0.0 if is_exact else 8.0 * UNIT * dual_length(self.dual.ravel(), self.weight)
+
+    def _refined_gap(self, estimate: Array, radius: Array, enough: float) -> float:
         """Return the gap from ordinary products, or from compensated ones where these are worth their cost."""
-        if not np.isfinite(near.spread):
+        if not np.isfinite(self.spread):
             return math.inf
-        spread = near.spread * self.norm
+        spread = self.spread * self.norm
         radius += spread
-        gap = self._within(near, estimate, radius)
-        if gap > enough and self._within(near, estimate, spread) < max(WORTHWHILE * gap, enough):
-            blocks = self._undecided(estimate, radius)
+        gap = self._within(estimate, radius)
+        if gap > enough and self._within(estimate, spread) < max(WORTHWHILE * gap, enough):
+            blocks = self.terms.undecided(self.point.x, estimate, radius, self.fixed)
             rows = self.problem.groups.columns(blocks)
-            estimate[rows], error = self._careful(rows, near.dual)
+            estimate[rows], error = self._careful_products(rows)
             ends = self.outputs * np.append(0, np.cumsum(self.problem.groups.sizes[blocks]))
-            radius[blocks] = spread[blocks] + self._own_rounding(near.dual) * self.norm[blocks]
-            radius[blocks] += 1.01 * lengths_of_blocks(error, ends)
-            gap = min(gap, self._within(near, estimate, radius))
+            radius[blocks] = spread[blocks] + 1.01 * lengths_of_blocks(error, ends)
+            gap = min(gap, self._within(estimate, radius))
         return gap
 
-    def _undecided(self, estimate: Array, radius: Array) -> Array:
-        listed: Array = self.terms.undecided(self.point.x, estimate, radius)
-        return np.setdiff1d(listed, self.fixed, assume_unique=True) if self.fixed.size else listed
-
-    def _within(self, near: _Near, estimate: Array, radius: Array) -> float:
+    def _within(self, estimate: Array, radius: Array) -> float:
         x, terms = self.point.x, self.terms
-        if not terms.is_by_coordinate:
-            radius = _with_length_rounding(self.problem, terms, estimate, radius)
-        listed = self._undecided(estimate, radius)
-        samples = partial(self.loss.gap, self.point.predictor, near.dual, near.reach)
+        radius = _with_length_rounding(self.problem, terms, estimate, radius)
+        listed = terms.undecided(x, estimate, radius, self.fixed)
+        samples = partial(self.loss.gap, self.point.predictor, self.dual, self.reach)
         gap, size, scale = scaled_gap(terms, x, estimate, radius, listed, self.fixed, samples)
         if scale < 1.0 and self.required.any():
             return math.inf  # the products required are missed
-        distance = dual_length(self.V - scale * near.dual.ravel(), self.weight) if self.zeta > 0.0 else 0.0
-        return finished(gap, size, self.rounding, distance + near.spread, self.zeta, self.most_curvature)
-
-    def _noise(self, dual: Array, is_moved: bool) -> Array:
-        """Return the rounding errors of products; at first they are those of V, near which the dual point is."""
-        flat = dual.ravel()
-        away = dual_length(self.V - flat, self.weight) if is_moved else 0.0
-        return (2.0 * (self.problem.n_samples + 8.0) * UNIT * dual_length(flat, self.weight) + away) * self.norm
-
-    def _own_rounding(self, dual: Array) -> float:
-        """Return how far losses with a domain move a dual point that weights have pushed over its end, at most."""
-        is_exact = self.loss.is_quadratic or np.ndim(self.weight) == 0
-        return 0.0 if is_exact else 8.0 * UNIT * dual_length(dual.ravel(), self.weight)
+        distance = dual_length(self.V - scale * self.dual.ravel(), self.weight) if self.zeta > 0.0 else 0.0
+        return finished(gap, size, self.rounding, distance + self.spread, self.zeta, self.most_curvature)
 
 
 def _with_length_rounding(problem: Any, terms: Any, estimate: Array, radius: Array) -> Array:
-    """Return the radii of balls with the rounding errors of the lengths of blocks themselves."""
+    """Return the radii of balls with the rounding errors of the lengths of blocks, of which coordinates have none."""
+    if terms.is_by_coordinate:
+        return radius
     wider: Array = radius + (terms.longest + 8.0) * UNIT * (lengths_of_blocks(estimate, problem.ends) + radius)
     wider[np.isnan(wider)] = math.inf  # where something overflowed nothing is known
     return wider

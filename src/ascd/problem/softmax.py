@@ -27,9 +27,8 @@ from ascd.matrix import costs
 from ascd.matrix.base import Matrix
 from ascd.matrix.columns import UNIT
 from ascd.problem.arithmetic import norm
-from ascd.problem.dual import GradientDual
 from ascd.problem.losses import SOFTMAX
-from ascd.problem.samples import Curvature
+from ascd.problem.samples import Curvature, GradientDual
 from ascd.problem.tuning import BALANCED, LEAST_SUM_OF_SQUARES
 
 

@@ -90,10 +90,11 @@ class Terms:
         gap, _, is_finite = gap_of(self.parts, x.ravel(), estimate.ravel(), radius, listed, scale, False)
         return float(gap), bool(is_finite)
 
-    def undecided(self, x: Array, estimate: Array, radius: Array) -> Array:
-        """Return the blocks that are not at rest for certain, rounding errors counted."""
+    def undecided(self, x: Array, estimate: Array, radius: Array, fixed: Array = NO_INDICES) -> Array:
+        """Return the blocks that are not at rest for certain, rounding errors counted, nor among the ``fixed``."""
         listed = np.empty(self.count, dtype=np.int64)
-        return listed[: list_undecided(self.parts, x.ravel(), estimate.ravel(), radius, listed)]
+        listed = listed[: list_undecided(self.parts, x.ravel(), estimate.ravel(), radius, listed)]
+        return np.setdiff1d(listed, fixed, assume_unique=True) if fixed.size else listed
 
     def shrunk(self, scale: float, margin: float = 0.0) -> float:
         """Return a scale below 1 made smaller by the share ``margin``, and at least by its rounding error."""

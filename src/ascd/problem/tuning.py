@@ -32,6 +32,8 @@ RELATIVE = 1e-9
 MARGINS = (8.0 * UNIT, 1e-12)
 #: Factor on distances that were computed from singular values above ``SMALLEST_SINGULAR``.
 SAFETY = 1.0 + 1e-6
+#: Lengths of columns below this may have lost digits, as squares that they are sums of have.
+SMALLEST_COLUMN = 1e-140
 #: Singular values below this share of the largest belong to dependent columns; their own error is 1e-6 of this.
 SMALLEST_SINGULAR = 1e-10
 
