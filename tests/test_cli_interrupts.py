@@ -44,7 +44,7 @@ def interrupted(folder, where, *arguments, after, **switches):
 @pytest.mark.parametrize(
     ("where", "arguments"),
     [
-        ("ascd.estimators._base:follow:0", ["fit", "text.svm", "--cv", 500, "--tol", 1e-13]),
+        ("ascd.estimators._solving:follow:0", ["fit", "text.svm", "--cv", 500, "--tol", 1e-13]),
         ("ascd.solver:path:0", ["path", "text.svm", "--points", 10**6, "--eps", 1e-9, "--tol", 1e-13]),
         ("ascd.cli.explain:_resampled:0", ["fit", "text.svm", "--alpha", 0.1, "--explain", "--resamples", 10**6]),
     ],

@@ -3,13 +3,14 @@
 ========================================  =============================================================
 ``least_squares``                         squared loss: single features, groups, several targets
 ``logistic``, ``huber``, ``svm``          other losses, with Poisson's beside the logistic one
-``paths``, ``cross_validation``           paths as functions; strengths chosen by cross-validation
-``_parameters``, ``_data``, ``_solving``  parameters; the one way in for X and y; problems stated and solved
-``_base``                                 one fit, one certificate, one prediction
+``cross_validation``                      strengths chosen by cross-validation
+``_parameters``, ``_data``                parameters; the one way in for X and y
+``_solving``, ``_base``                   problems and paths solved; one fit, one certificate, one prediction
 ========================================  =============================================================
 """
 
 from ascd.estimators._base import Certificate
+from ascd.estimators._solving import model_path
 from ascd.estimators.cross_validation import (
     ElasticNetCV,
     GroupLassoCV,
@@ -37,7 +38,6 @@ from ascd.estimators.least_squares import (
     lasso_path,
 )
 from ascd.estimators.logistic import LogisticRegression, PoissonRegressor
-from ascd.estimators.paths import model_path
 from ascd.estimators.svm import LinearSVC
 
 __all__ = [

@@ -9,7 +9,6 @@ tolerance and objective of the certificate are those of the estimator's objectiv
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import assert_all_finite
 from sklearn.utils.class_weight import compute_class_weight
@@ -30,36 +28,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ascd._core.checks import Array, as_finite_vector, as_parameter, check_places
 from ascd._core.devices import is_on_device, to_host
 from ascd._core.threads import as_n_jobs
-from ascd.estimators._data import (
-    Training,
-    applied,
-    beside,
-    classes_at,
-    deviations,
-    errors_about_x,
-    fit_method,
-    is_opened,
-    opened_product,
-    read,
-    to_numpy,
-)
-from ascd.estimators._parameters import Parameter, estimator
-from ascd.estimators._solving import (
-    Followed,
-    Settings,
-    follow,
-    frames_to_the_user,
-    solve_in_turn,
-    solve_problem,
-    warn_of_copies,
-)
+from ascd.estimators import _data, _solving
+from ascd.estimators._data import Training, fit_method, to_numpy
+from ascd.estimators._parameters import Parameter, Self, estimator
 from ascd.problem.penalties import Net
 from ascd.problem.problem import Problem
 from ascd.results import Status
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     # scikit-learn has no type hints.  A class with a base of unknown type accepts any parameter in the eyes of a type
     # checker, and Lasso(alfa=1) would pass: what estimators take from scikit-learn's classes is declared here.
     class BaseEstimator:
@@ -121,15 +97,6 @@ class Certificate:
         return self.status is Status.CONVERGED
 
 
-#: Advice about a fit that ended early.
-ADVICE = {
-    Status.ITERATION_LIMIT: "Increase max_iter, or increase tol if such a gap is good enough.",
-    Status.STALLED: "Increase tol: what is left cannot be told from rounding errors; rescaling the features may help.",
-    Status.UNREACHABLE: "Fit again where the data can be reached; warm_start=True continues from here where it exists.",
-    Status.DIVERGED: "The objective has no minimum that can be reached: add a penalty or rescale the features.",
-}
-
-
 def certificate_of(solutions: Sequence[Any], tol: float, unit: float) -> Certificate:
     """Return one certificate for the solutions of a fit; it refers to the user's tolerance, not to a smaller one."""
     gap, zero, objective, seconds, compiling, reads, n_iter, statuses = 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, []
@@ -145,11 +112,6 @@ def certificate_of(solutions: Sequence[Any], tol: float, unit: float) -> Certifi
         )
     status = Status.CONVERGED if gap <= tol * zero else Status.of_all(statuses)
     return Certificate(float(gap), tol * zero, objective, status, reads, n_iter, seconds, compiling)
-
-
-def warn_of_convergence(message: str) -> None:
-    """Issue a ``ConvergenceWarning`` that points at the user's own line."""
-    warnings.warn(message, ConvergenceWarning, stacklevel=frames_to_the_user())
 
 
 @estimator
@@ -217,22 +179,22 @@ class LinearModel(BaseEstimator):
                 assert_all_finite(X.matrix, input_name="X")
             raise
         if data.y.ndim == 1 and len(data.y) >= 10:  # equal by chance, or an example, where there are fewer samples
-            warn_of_copies(problem, data.y, X.names)
+            _solving.warn_of_copies(problem, data.y, X.names)
         return problem
 
-    _read = read
+    _read = _data.read
 
-    def _settings(self) -> Settings:
+    def _settings(self) -> _solving.Settings:
         """Return how problems are solved; ``n_jobs`` is scikit-learn's, which joblib may restrict."""
         rounds, to_float32 = 1000 if self.max_iter is None else self.max_iter, getattr(self, "_to_float32", False)
         threads = as_n_jobs(self.n_jobs)
         if self.n_jobs is not None:
             threads = int(effective_n_jobs(self.n_jobs))
-        return Settings(self.tol, rounds, threads, self.solver, self.random_state, to_float32)
+        return _solving.Settings(self.tol, rounds, threads, self.solver, self.random_state, to_float32)
 
     def _problems(self, data: Training, ratios: Sequence[float], strength: float = 1.0) -> list[Any]:
         """Return a problem for each l1_ratio, on one matrix, with a penalty of this strength in F."""
-        scale = deviations(data.X, data.weight) if self.standardize else None
+        scale = _data.deviations(data.X, data.weight) if self.standardize else None
         penalties = [self._penalty(strength, ratio, data.X.shape[1], scale) for ratio in ratios]
         first = self._problem(data, penalties[0])
         return [first, *(first.replace(penalty=penalty) for penalty in penalties[1:])]
@@ -252,15 +214,15 @@ class LinearModel(BaseEstimator):
         """Return the problem with the sample weights of these data: a fold is weights of 0."""
         parts: dict[str, Any] = {"sample_weight": data.balanced_weight}
         if self.standardize:  # each fold uses the deviations of the samples that it fits
-            parts["penalty"] = self._penalty(1.0, ratio, data.X.shape[1], deviations(data.X, data.weight))
+            parts["penalty"] = self._penalty(1.0, ratio, data.X.shape[1], _data.deviations(data.X, data.weight))
         return problem.replace(**parts)
 
     def _follow(
-        self, data: Training, problem: Any, strengths: Array, settings: Settings, x0: Array | None = None
-    ) -> Followed:
+        self, data: Training, problem: Any, strengths: Array, settings: _solving.Settings, x0: Array | None = None
+    ) -> _solving.Followed:
         """Fit a problem with a penalty of strength 1 for falling strengths, in the user's units."""
         factor, unit = self._units(data)
-        found = follow(problem, factor * strengths, settings, intercept=self.fit_intercept, x0=x0)
+        found = _solving.follow(problem, factor * strengths, settings, intercept=self.fit_intercept, x0=x0)
         return found._replace(gaps=unit * found.gaps, tolerance=unit * found.tolerance)
 
     def _solve(self, data: Training, problems: list[Any]) -> list[Any]:
@@ -271,12 +233,11 @@ class LinearModel(BaseEstimator):
             starts = [{"x0": coefs[k], "intercept0": constants[k]} for k in range(len(problems))]
             if not first.loss.is_flat:
                 starts = [{"x0": coefs.T, "intercept0": constants}]
+        solve = partial(_solving.solve_problem, intercept=self.fit_intercept)
         if len(problems) == 1:
-            return [solve_problem(first, settings, intercept=self.fit_intercept, **starts[0])]
-        pairs = zip(problems, starts, strict=True)
-        return solve_in_turn(
-            [partial(solve_problem, one, intercept=self.fit_intercept, **start) for one, start in pairs], settings
-        )
+            return [solve(first, settings, **starts[0])]
+        solvers = (partial(solve, one, **start) for one, start in zip(problems, starts, strict=True))
+        return _solving.solve_in_turn(solvers, settings)
 
     def _start(self, n_outputs: int, n_features: int) -> tuple[Array, Array]:
         """Return coefficients and intercepts of the last fit, one row an output.
@@ -318,10 +279,10 @@ class LinearModel(BaseEstimator):
         if found.status.is_answer or found.status is Status.INTERRUPTED:
             return
         gap = f"the duality gap is {found.gap:.3g}" if found.gap < math.inf else "no duality gap is known"
-        warn_of_convergence(
+        _solving.warn_of_convergence(
             f"{type(self).__name__} stopped early ({found.status}): {gap}, the tolerance is {found.tolerance:.3g} (tol "
             f"times the objective at zero coefficients), for an objective of {found.objective:.6g}, all in the units "
-            f"of the objective. {ADVICE[found.status]}"
+            f"of the objective. {_solving.ADVICE[found.status]}"
         )
 
     def _linear_predictor(self, X: Any, offset: Any = None) -> Any:
@@ -333,13 +294,13 @@ class LinearModel(BaseEstimator):
         columns: Any = self.coef_ if self.coef_.ndim == 1 else self.coef_.T
         if self._table is not None and hasattr(X, "iloc"):
             X = self._table.encoded(X)
-        if is_opened(X):
-            with errors_about_x(X):
+        if _data.is_opened(X):
+            with _data.errors_about_x(X):
                 columns = columns.toarray() if sparse.issparse(columns) else to_host(columns)
-                found = opened_product(self, X, columns) + to_host(self.intercept_)
+                found = _data.opened_product(self, X, columns) + to_host(self.intercept_)
             kind = np.float32 if str(columns.dtype).endswith("float32") else np.float64
-            return beside(X, with_offset(found.astype(kind, copy=False), offset))
-        with errors_about_x():
+            return _data.beside(X, with_offset(found.astype(kind, copy=False), offset))
+        with _data.errors_about_x():
             X = to_numpy(X)
             check_places(X)
             X = validate_data(self, X, accept_sparse=["csr", "csc", "coo"], reset=False)
@@ -407,7 +368,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         return with_offset(z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z, offset)  # type: ignore[no-any-return]
 
     def _labels(self, scores: Any) -> Any:
-        return applied(partial(classes_at, classes=self.classes_), scores, self.classes_.dtype)
+        return _data.applied(partial(_data.classes_at, classes=self.classes_), scores, self.classes_.dtype)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the (weighted) share of samples whose class is predicted."""
@@ -477,7 +438,7 @@ def with_offset(z: Any, offset: Any) -> Any:
     known = as_finite_vector(to_numpy(offset), "offset", z.shape[0])
     if z.ndim != 1:
         raise ValueError(f"offset must be None where there are more than two classes; got {z.shape[1]} classes")
-    return z + beside(z, known)
+    return z + _data.beside(z, known)
 
 
 def classes_of(y: Array) -> tuple[Array, Array]:

@@ -33,7 +33,7 @@ from ascd._core.devices import is_on_device, library_of, to_host
 from ascd.estimators._parameters import check_parameters, documented
 from ascd.matrix.base import as_block
 from ascd.matrix.chunked import with_constant
-from ascd.matrix.on_dask import as_array, check_chunk, check_collection, computed, known_widths
+from ascd.matrix.on_dask import as_array, check_chunk, check_collection, computed
 from ascd.matrix.open import brought_if_small, is_collection, is_design, is_read_in_place, open_design
 from ascd.problem.problem import check_finite
 
@@ -157,15 +157,15 @@ def read(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
         y = to_numpy(y)
     if sparse.issparse(y):
         raise TypeError(f"y must be a dense array; got a sparse {type(y).__name__}: use y.toarray()")
-    layout: dict[str, Any] = {"accept_sparse": "csc", "dtype": np.float64, "order": "F"}
-    if is_opened(X):  # scikit-learn counts features and checks the target
-        data, layout = Data(X), {}
+    if type(X) is not np.ndarray and is_opened(X):
+        data = Data(X)  # in its place scikit-learn gets an array without memory, to count features and check the target
         _, y = validate_data(estimator, np.broadcast_to(0.0, data.shape), y, **{"ensure_all_finite": False, **checks})
         if data.names is not None:
             estimator.feature_names_in_ = data.names
     else:
         if sparse.issparse(X):
             check_places(X)
+        layout: dict[str, Any] = {"accept_sparse": "csc", "dtype": np.float64, "order": "F"}
         if is_read_in_place(X):  # it is large: nothing is converted
             layout = {"accept_sparse": ["csc", "csr"], "dtype": None, "order": None}
         matrix, y = validate_data(estimator, X, y, **{**layout, "ensure_all_finite": False, **checks})
@@ -313,8 +313,8 @@ def dask_product(X: Any, coefs: Array) -> Any:
     """
     import dask.array as da
 
-    X, last = as_array(X), coefs.shape[1:]
-    dtype, widths = coefs.dtype if X.dtype == np.float32 else np.dtype(np.float64), known_widths(X)
+    (X, widths), last = as_array(X), coefs.shape[1:]
+    dtype = coefs.dtype if X.dtype == np.float32 else np.dtype(np.float64)
     kind = {"dtype": dtype, "meta": np.empty((0,) * (2 + len(last)), dtype)}
     blocks = (X, "ij", da.from_array(coefs, chunks=(widths, *last)), "jk"[: coefs.ndim], dtype, None)
     products = da.blockwise(_row_product, "ijk"[: 1 + coefs.ndim], *blocks, adjust_chunks={"j": 1}, **kind)

@@ -34,8 +34,10 @@ except ImportError as changed:
     StrOptions = validate_parameter_constraints = Interval
 
 if TYPE_CHECKING:
+    from typing_extensions import Self as Self
     from typing_extensions import dataclass_transform
 else:
+    Self = Any
 
     def dataclass_transform(**_):
         return lambda decorator: decorator
@@ -173,14 +175,12 @@ def estimator(cls: Class) -> Class:
     ``_own`` of the class and its bases replaces entries of ``SHARED``, and ``_fitted`` describes fitted attributes.
     """
     made: Any = dataclass(eq=False, repr=False, kw_only=True)(cls)
-    known = dict(SHARED)
+    known, fitted = dict(SHARED), dict[str, str]()
     for base in reversed(made.__mro__):
-        known.update(base.__dict__.get("_own", {}))
+        known |= vars(base).get("_own", {})
+        fitted |= vars(base).get("_fitted", {})
     declared = {one.name: one.default for one in sorted(fields(made), key=lambda one: bool(one.kw_only))}
     made._parameter_constraints = {name: known[name].allowed for name in declared}
-    fitted: dict[str, str] = {}
-    for base in reversed(made.__mro__):
-        fitted.update(base.__dict__.get("_fitted", {}))
     made.__doc__ = _with_parameters(made.__doc__, {name: (known[name], declared[name]) for name in declared}, fitted)
     return made  # type: ignore[no-any-return]
 

@@ -16,7 +16,7 @@ from functools import partial
 from numbers import Integral, Real
 from reprlib import repr as short
 from threading import Event
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -35,9 +35,9 @@ from sklearn.utils.metadata_routing import (
 from ascd._core.checks import Array, as_finite_vector
 from ascd._core.threads import threads_here, use_threads
 from ascd.estimators._base import LinearClassifier, LinearModel, LinearRegressor
-from ascd.estimators._data import Training, fit_method, is_outside, rows_only, to_numpy
-from ascd.estimators._parameters import RATIOS, Parameter, StrOptions, estimator
-from ascd.estimators._solving import Followed, Settings
+from ascd.estimators._data import Training, fit_method, is_outside, to_numpy
+from ascd.estimators._parameters import RATIOS, Parameter, Self, StrOptions, estimator
+from ascd.estimators._solving import Followed, Settings, alpha_grid, as_Cs, as_ratio, warn_of_shortfalls
 from ascd.estimators.huber import HuberRegressor
 from ascd.estimators.least_squares import (
     ElasticNet,
@@ -50,23 +50,12 @@ from ascd.estimators.least_squares import (
     lasso_path,
 )
 from ascd.estimators.logistic import LogisticRegression, PoissonRegressor, half_deviance
-from ascd.estimators.paths import alpha_grid, as_Cs, as_ratio, warn_of_shortfalls
 from ascd.estimators.svm import LinearSVC
 from ascd.results import Round, Status, looking_on, progress_bar
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 Result = TypeVar("Result")
 #: Alphas for penalties that have no largest useful one.
 DECADES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
-
-
-class Fold(NamedTuple):
-    """Weights for fitting, and the indices of the samples to score."""
-
-    train: Array
-    test: Array
 
 
 @estimator
@@ -74,7 +63,7 @@ class CrossValidated(LinearModel):
     """A path of strengths on every fold, and one fit with the best.
 
     ``_grid(data, problem)`` returns the values to choose from, in the user's units and from strong to weak penalties,
-    and the strengths that they mean; ``_fold_errors(data, fold, coefs, constants)`` the error of each fit for the
+    and the strengths that they mean; ``_fold_errors(data, test, coefs, constants)`` the error of each fit for the
     samples left out, with ``coefs`` of shape (n_features, n_outputs, n_strengths).  ``_keep_paths(paths, grids, errors,
     ratio)`` sets the attributes of all fits and returns scores and coefficients to show of the ratio that was chosen;
     ``errors`` have the shape (n_ratios, n_strengths, n_folds), the ``coefs`` of paths are sparse, of shape
@@ -104,7 +93,7 @@ class CrossValidated(LinearModel):
         problems = self._problems(data, ratios)
         grids, strengths = zip(*(self._grid(data, problem) for problem in problems), strict=True)
         states = list(zip(problems, ratios, strengths, strict=True))
-        tasks = [partial(self._fold_path, data, fold, *state) for fold in folds for state in states]
+        tasks = [partial(self._fold_path, data, weight, test, *state) for weight, test in folds for state in states]
         paths = side_by_side(tasks, self._settings().n_jobs, self.progress)
         fits = [found for found, _ in paths]
         warn_of_shortfalls(type(self).__name__, fits, f" of the {len(folds)} folds")
@@ -116,7 +105,9 @@ class CrossValidated(LinearModel):
                 f"scoring must give finite numbers in every fold; the best mean score is {-means[row, ratio]:g}, and "
                 "nothing can be chosen by it: use other folds or another score"
             )
-        simplest = simplest_within_one_error(errors[ratio], row)
+        with np.errstate(over="ignore"):  # errors whose squares are beyond float64: every penalty is as good
+            spread = errors[ratio, row].std(ddof=1) / math.sqrt(len(folds)) if len(folds) > 1 else 0.0
+        simplest = int(np.flatnonzero(means[:, ratio] <= means[row, ratio] + spread)[0])
         chosen = simplest if self.choose == "1se" else row
         for name, place in (("", chosen), ("_best", row), ("_1se", simplest)):
             setattr(self, f"{self._strength}{name}_", float(grids[ratio][place]))
@@ -127,16 +118,16 @@ class CrossValidated(LinearModel):
         self._curve = (grids[ratio], *self._keep_paths(fits, grids, errors, ratio))
 
     def _fold_path(
-        self, data: Training, fold: Fold, problem: Any, ratio: float, strengths: Array
+        self, data: Training, weight: Array, test: Array, problem: Any, ratio: float, strengths: Array
     ) -> tuple[Followed, Array]:
         """Return the fits of one fold and one l1_ratio, in the user's units, and the error of each."""
-        train = data._replace(weight=fold.train)
+        train = data._replace(weight=weight)
         settings = replace(self._settings(), n_jobs=threads_here())
         found = self._follow(train, self._reweighed(train, problem, ratio), strengths, settings)
         coefs = found.coefs.reshape(data.X.shape[1], -1, strengths.size)
         constants = found.intercepts.reshape(-1, strengths.size)
         kept = sparse.csr_array(coefs.reshape(-1, strengths.size).T).T  # SciPy searches rows faster than columns
-        return found._replace(coefs=kept, intercepts=constants), self._fold_errors(data, fold, coefs, constants)
+        return found._replace(coefs=kept, intercepts=constants), self._fold_errors(data, test, coefs, constants)
 
     def get_metadata_routing(self) -> Any:
         """Return where metadata go, for scikit-learn's metadata routing."""
@@ -144,8 +135,8 @@ class CrossValidated(LinearModel):
         mapping = MethodMapping().add(caller="fit", callee="split")
         return MetadataRouter(owner=self).add_self_request(self).add(splitter=splitter, method_mapping=mapping)
 
-    def _folds(self, data: Training, params: dict[str, Any]) -> list[Fold]:
-        """Return the folds of the splitter, each with samples to fit, possibly repeated, and samples to score."""
+    def _folds(self, data: Training, params: dict[str, Any]) -> list[tuple[Array, Array]]:
+        """Return weights for fitting and the indices of the samples to score, for each fold of the splitter."""
         params = {name: to_numpy(given) for name, given in params.items()}
         X, weight, n = data.X, data.weight, data.X.shape[0]
         labels = vars(self)["classes_"][data.y] if is_classifier(self) else data.y
@@ -154,7 +145,7 @@ class CrossValidated(LinearModel):
         routed = self._routed("fit", params, {"sample_weight": weight} if takes_weights else {}, "splitter", "split")
         # scikit-learn's own splitters only count the rows, but would convert a sparse matrix
         counts_rows = type(cv).__module__.startswith("sklearn.model_selection.")
-        seen, indices = rows_only(n) if counts_rows or not X.is_local else X.matrix, np.arange(n)
+        seen, indices = np.broadcast_to(0.0, (n, 1)) if counts_rows or not X.is_local else X.matrix, np.arange(n)
         try:
             splits = [tuple(np.atleast_1d(indices[part]) for part in pair) for pair in cv.split(seen, labels, **routed)]
         except (TypeError, ValueError, IndexError) as error:
@@ -169,9 +160,9 @@ class CrossValidated(LinearModel):
             if not (train.size and test.size):
                 fold = f"one has {train.size} and {test.size}"
                 raise ValueError(f"cv must leave samples to fit and samples to score in every fold; {fold}")
-            counts = np.bincount(train, minlength=n).astype(float)
-            folds.append(Fold(counts if weight is None else counts * weight, test))
-            if not folds[-1].train.any() or (weight is not None and not weight[test].any()):
+            fitted = np.bincount(train, minlength=n) * (1.0 if weight is None else weight)  # samples may be repeated
+            folds.append((fitted, test))
+            if not fitted.any() or (weight is not None and not weight[test].any()):
                 raise ValueError("sample_weight is zero for all samples of a fold: use other folds or drop the samples")
         if not folds:
             raise ValueError(f"cv must split the samples at least once; got {self.cv!r}")
@@ -246,14 +237,6 @@ def side_by_side(tasks: Sequence[Callable[[], Result]], n_jobs: int, progress: b
     return results
 
 
-def simplest_within_one_error(errors: Array, best: int) -> int:
-    """Return the first of the rows (simplest first) whose mean error is within one standard error of the best row's."""
-    means, folds = errors.mean(axis=1), errors.shape[1]
-    with np.errstate(over="ignore"):  # errors whose squares are beyond float64: every penalty is as good
-        spread = errors[best].std(ddof=1) / np.sqrt(folds) if folds > 1 else 0.0
-    return int(np.flatnonzero(means <= means[best] + spread)[0])
-
-
 def as_ratios(l1_ratio: Any, name: str = "l1_ratio") -> list[float]:
     """Return one number or several in [0, 1] as a list."""
     ratios: list[float] = as_finite_vector(np.atleast_1d(l1_ratio), name).tolist()
@@ -294,11 +277,11 @@ class PathCV(CrossValidated, LinearRegressor):
         values = alpha_grid(self, data, problem, self.alphas, self.eps)
         return values, values
 
-    def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
-        y, weight = data.y[fold.test], None if data.weight is None else data.weight[fold.test]
-        predict = data.X.predictor(fold.test, np.flatnonzero(coefs.any(axis=(1, 2))))
+    def _fold_errors(self, data: Training, test: Array, coefs: Array, constants: Array) -> Array:
+        y, weight = data.y[test], None if data.weight is None else data.weight[test]
+        predict = data.X.predictor(test, np.flatnonzero(coefs.any(axis=(1, 2))))
         if y.ndim == 1:
-            known = 0.0 if data.offset is None else data.offset[fold.test, None]
+            known = 0.0 if data.offset is None else data.offset[test, None]
             return np.asarray(self._errors(y[:, None], predict(coefs[:, 0]) + constants + known, weight))
         # one alpha at a time: predictions of all would need much memory
         rows = (predict(coefs[..., k]) + constants[:, k] for k in range(constants.shape[1]))
@@ -556,25 +539,25 @@ class ClassifierCV(CrossValidated, LinearClassifier):
         shown = self.coefs_paths_[:, ratio].mean(axis=0)[..., :n]
         return scores[ratio], sparse.csc_matrix(shown.reshape(count, -1).T)
 
-    def _fold_errors(self, data: Training, fold: Fold, coefs: Array, constants: Array) -> Array:
+    def _fold_errors(self, data: Training, test: Array, coefs: Array, constants: Array) -> Array:
         """Return the score of each C, less than 0, for the samples that a fold leaves out."""
         X, offset, classes = data.X, data.offset, self.classes_
         if len(classes) == 2 and classes[1] != 1 and not callable(self.scoring):
             classes = np.arange(2)  # for scores of scikit-learn the class 1 is the positive one
-        labels = classes[data.y[fold.test]]
-        chosen = {name: np.asarray(values)[fold.test] for name, values in (data.score_params or {}).items()}
+        labels = classes[data.y[test]]
+        chosen = {name: np.asarray(values)[test] for name, values in (data.score_params or {}).items()}
         has_rows = X.is_local and offset is None
         if has_rows:
             rows = X.matrix.tocsr() if sparse.issparse(X.matrix) else X.matrix
-            rows = rows[fold.test]
+            rows = rows[test]
         else:
-            predict = X.predictor(fold.test, np.flatnonzero(coefs.any(axis=(1, 2))))
+            predict = X.predictor(test, np.flatnonzero(coefs.any(axis=(1, 2))))
         scorer, scores, lacks_class = self._get_scorer(), [], np.unique(labels).size < len(classes)
         for k in range(coefs.shape[2]):
             if has_rows:
                 model, features = self._stand_in(coefs[:, :, k].T, constants[:, k], classes), rows
             else:
-                features = predict(coefs[:, :, k]) + (0.0 if offset is None else offset[fold.test, None])
+                features = predict(coefs[:, :, k]) + (0.0 if offset is None else offset[test, None])
                 model = self._stand_in(np.eye(features.shape[1]), constants[:, k], classes)
             if lacks_class:  # scores that can take all classes get them
                 try:

@@ -25,7 +25,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -33,7 +33,7 @@ from scipy.optimize import brentq
 from ascd._core.checks import Array
 from ascd.estimators._base import LinearRegressor
 from ascd.estimators._data import Training, deviations, fit_method
-from ascd.estimators._parameters import FROM_ZERO, Interval, Parameter, estimator
+from ascd.estimators._parameters import FROM_ZERO, Interval, Parameter, Self, estimator
 from ascd.estimators._solving import Followed, Settings, frames_to_the_user, one_by_one, solve_problem
 from ascd.matrix.base import DataGone
 from ascd.matrix.columns import UNIT
@@ -41,9 +41,6 @@ from ascd.problem.losses import Huber
 from ascd.problem.penalties import penalty_conjugates
 from ascd.problem.problem import Problem
 from ascd.results import Solution, Status, hearing_of_losses, tell_of_loss
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 #: The smallest scale, relative to that of the target: a perfect fit has none.  P is computed with σ and 1/σ: its digits
 #: last for squares of this number (√ of the rounding 1e-16).

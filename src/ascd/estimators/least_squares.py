@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
@@ -36,26 +36,16 @@ from sklearn.utils import column_or_1d
 from ascd._core.checks import Array, as_finite_vector
 from ascd._core.threads import quiet
 from ascd._core.timing import Stopwatch
+from ascd.estimators import _solving
 from ascd.estimators._base import TOO_STRONG, LinearRegressor, row_factors
 from ascd.estimators._data import EPS, Training, deviations, fit_method, to_numpy
-from ascd.estimators._parameters import NON_NEGATIVE, UNIT_INTERVAL, Parameter, documented, estimator
-from ascd.estimators._solving import (
-    Settings,
-    curvatures_of,
-    frames_to_the_user,
-    in_float32,
-    solve_in_turn,
-    solve_problem,
-)
-from ascd.estimators.paths import model_path
+from ascd.estimators._parameters import NON_NEGATIVE, UNIT_INTERVAL, Parameter, Self, documented, estimator
+from ascd.estimators._solving import Settings, model_path, solve_problem
 from ascd.problem.block_penalties import BlockNorm, SparseGroup
 from ascd.problem.penalties import Net
 from ascd.problem.problem import Problem
 from ascd.results import Status
 from ascd.solver import solve
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class LeastSquares(LinearRegressor):
@@ -77,7 +67,7 @@ class LeastSquares(LinearRegressor):
         targets, scale = data.y.reshape(n_samples, -1), deviations(data.X, data.weight) if self.standardize else None
         if self._warns_of_zero and self.alpha == 0.0:
             message = f"{type(self).__name__} with alpha=0 has no penalty: this is ordinary least squares"
-            warnings.warn(message, stacklevel=frames_to_the_user())
+            warnings.warn(message, stacklevel=_solving.frames_to_the_user())
         problems: list[Any] = []
         alphas: Any = [self.alpha] * len(targets.T) if isinstance(self.alpha, Real) else self._alphas(len(targets.T))
         for target, alpha in zip(targets.T, alphas, strict=True):
@@ -426,7 +416,7 @@ def solve_smooth(problems: Sequence[Problem], X: Any, settings: Settings, *, int
     if isinstance(X, np.ndarray) and min(X.shape) <= MOST_EQUATIONS and X.size <= MOST_ENTRIES:
         groups: dict[bytes, list[int]] = {}
         for k, one in enumerate(problems):
-            groups.setdefault(np.broadcast_to(curvatures_of(one.penalty), X.shape[1]).tobytes(), []).append(k)
+            groups.setdefault(np.broadcast_to(_solving.curvatures_of(one.penalty), X.shape[1]).tobytes(), []).append(k)
         for each, members in groups.items():
             mu = np.frombuffer(each)
             if mu.all() or not mu.any():
@@ -436,7 +426,7 @@ def solve_smooth(problems: Sequence[Problem], X: Any, settings: Settings, *, int
                 starts.update(zip(members, zip(*found, strict=True), strict=True))
     seconds = stopwatch.seconds / len(problems)
     solvers = (partial(_certified, one, intercept, starts.get(k)) for k, one in enumerate(problems))
-    return [replace(one, seconds=one.seconds + seconds) for one in solve_in_turn(solvers, settings)]
+    return [replace(one, seconds=one.seconds + seconds) for one in _solving.solve_in_turn(solvers, settings)]
 
 
 def _certified(problem: Problem, intercept: bool, start: tuple[Array, float] | None, settings: Settings) -> Any:
@@ -454,7 +444,7 @@ def _certified(problem: Problem, intercept: bool, start: tuple[Array, float] | N
             return later
         is_kept = later.status.is_answer or later.status is Status.INTERRUPTED
         exact = replace(exact, status=later.status if is_kept else Status.STALLED)
-    return in_float32(problem, exact, settings) if settings.to_float32 else exact
+    return _solving.in_float32(problem, exact, settings) if settings.to_float32 else exact
 
 
 def ridge_coefficients(X: Array, Y: Array, weight: Array | None, mu: Array, intercept: bool) -> tuple[Array, Array]:

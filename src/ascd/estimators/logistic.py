@@ -9,30 +9,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import xlogy
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils import column_or_1d
 
-from ascd._core.checks import Array, as_vector
+from ascd._core.checks import Array
+from ascd.estimators import _data, _solving
 from ascd.estimators._base import TOO_STRONG, LinearClassifier, LinearRegressor, row_factors
-from ascd.estimators._data import (
-    Training,
-    applied,
-    as_sample_weight,
-    fit_method,
-    log_probabilities_at,
-    probabilities_at,
-    to_numpy,
-)
-from ascd.estimators._parameters import FROM_ZERO, UNIT_INTERVAL, Parameter, StrOptions, estimator
-from ascd.estimators.paths import as_ratio
+from ascd.estimators._data import Training, fit_method, to_numpy
+from ascd.estimators._parameters import FROM_ZERO, UNIT_INTERVAL, Parameter, Self, StrOptions, estimator
 from ascd.problem.block_penalties import BlockNorm
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 @estimator
@@ -89,7 +78,7 @@ class LogisticRegression(LinearClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Self:
         """Fit the model."""
         strength = 0.0 if self.penalty is None or math.isinf(self.C) else 1.0 / self.C
-        self._fit_one(self._read(X, y, sample_weight, offset), strength, as_ratio(self.penalty, self.l1_ratio))
+        self._fit_one(self._read(X, y, sample_weight, offset), strength, _solving.as_ratio(self.penalty, self.l1_ratio))
         return self
 
     def _problem(self, data: Training, penalty: Any, loss: Any = None) -> Any:
@@ -131,15 +120,15 @@ class LogisticRegression(LinearClassifier):
 
     def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
         """Return probabilities of shape (n_samples, n_classes); ``offset`` as in ``decision_function``."""
-        return self._applied(probabilities_at, X, offset)
+        return self._applied(_data.probabilities_at, X, offset)
 
     def predict_log_proba(self, X: Any, *, offset: Any = None) -> Array:
         """Return logarithms of ``predict_proba``."""
-        return self._applied(log_probabilities_at, X, offset)
+        return self._applied(_data.log_probabilities_at, X, offset)
 
     def _applied(self, function: Any, X: Any, offset: Any) -> Any:
         odds = self._scores(X, offset)
-        return applied(function, odds, odds.dtype, len(self.classes_))
+        return _data.applied(function, odds, odds.dtype, len(self.classes_))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return the share of samples whose class is predicted; ``offset`` as in ``decision_function``."""
@@ -190,20 +179,21 @@ class PoissonRegressor(LinearRegressor):
 
     def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:
         data = super()._read(X, y, sample_weight, offset)
-        counts = as_counts(data.y)
-        if self.fit_intercept and not np.any(counts if data.weight is None else counts * data.weight):
+        if np.min(data.y) < 0.0:
+            raise ValueError("Some value(s) of y are out of the valid range of the loss 'HalfPoissonLoss'.")
+        if self.fit_intercept and not np.any(data.y if data.weight is None else data.y * data.weight):
             raise ValueError("y must hold a positive count: with counts of 0 only, the intercept has no finite value.")
-        return data._replace(y=counts)
+        return data
 
     def predict(self, X: Any, *, offset: Any = None) -> Array:
         """Return the expected counts exp(X·coef + intercept + offset)."""
         z = self._linear_predictor(X, offset)
-        return applied(np.exp, z, z.dtype)  # type: ignore[no-any-return]
+        return _data.applied(np.exp, z, z.dtype)  # type: ignore[no-any-return]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return D², the explained share of the Poisson deviance; 1 is best, −∞ where all counts are the same."""
         z = np.asarray(to_numpy(self._linear_predictor(X, offset)), dtype=np.float64)
-        counts, weight = column_or_1d(to_numpy(y)), as_sample_weight(sample_weight, z.size)
+        counts, weight = column_or_1d(to_numpy(y)), _data.as_sample_weight(sample_weight, z.size)
         with np.errstate(divide="ignore", invalid="ignore"):
             return float(d2_tweedie_score(counts, np.exp(np.clip(z, -700.0, 700.0)), sample_weight=weight, power=1))
 
@@ -211,14 +201,6 @@ class PoissonRegressor(LinearRegressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = True
         return tags
-
-
-def as_counts(y: Any) -> Array:
-    """Return targets, which must not be negative."""
-    counts = as_vector(y, "y")
-    if np.min(counts) < 0.0:
-        raise ValueError("Some value(s) of y are out of the valid range of the loss 'HalfPoissonLoss'.")
-    return counts
 
 
 def half_deviance(y: Array, z: Array, weight: Array | None) -> Any:

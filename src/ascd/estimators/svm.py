@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from ascd._core.threads import quiet
 from ascd._core.timing import Stopwatch
 from ascd.estimators._base import LinearClassifier, certificate_of
 from ascd.estimators._data import Data, Training, fit_method
-from ascd.estimators._parameters import FROM_ZERO, POSITIVE, Parameter, StrOptions, estimator
+from ascd.estimators._parameters import FROM_ZERO, POSITIVE, Parameter, Self, StrOptions, estimator
 from ascd.estimators._solving import FINEST, Followed, Settings, energy_of, one_by_one, solve_in_turn, solve_problem
 from ascd.problem.penalties import Net
 from ascd.problem.problem import Problem
@@ -30,9 +30,6 @@ from ascd.problem.tuning import LARGEST_WEIGHT, SMALLEST_SQUARE
 from ascd.results import Solution, Status
 from ascd.solver import tuning
 from ascd.solver.svm import BoxDescent, Clipped, is_box_problem, primal_value, signed_box
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 @estimator
