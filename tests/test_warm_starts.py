@@ -77,7 +77,7 @@ def test_the_path_is_the_arrays_with_less_reading(folder, monkeypatch, loss, pen
     assert (np.abs(found.objectives - expected.objectives) <= 1e-6 * expected.zero_objective).all()
     assert (found.gaps <= 1e-6 * expected.zero_objective).all()
     assert (found.n_iters[1:] >= 1).all()
-    monkeypatch.setattr(WarmStarts, "pays", staticmethod(lambda solver: False))
+    monkeypatch.setattr(tuning, "MOST_WARM_STARTS", 0)
     path_of(again, loss, penalty)
     assert data.bytes_read < 0.8 * again.bytes_read
 

@@ -85,7 +85,9 @@ def path(
     if not hasattr(own, "scaled"):
         raise TypeError(f"path needs a penalty with a method scaled(factor); {own!r} has none")
     tol = as_number(tol, "tol", low=0.0)
-    factors = as_alphas(alphas)
+    factors = None if alphas is None else np.sort(as_finite_vector(alphas, "alphas"))[::-1].copy()
+    if factors is not None and (factors.size == 0 or factors[-1] < 0.0):
+        raise ValueError(f"alphas must be finite and at least 0, one or more of them; got {alphas!r}")
     n_alphas, eps = as_count(n_alphas, "n_alphas"), as_number(eps, "eps", low=0.0, high=1.0, strict=True)
     stop_early = alphas is None if early_stop is None else as_flag(early_stop, "early_stop")
     intercept = as_flag(intercept, "intercept")
@@ -112,6 +114,7 @@ class _Walk:
 
     def __init__(self, solver: Solver, penalty: Any, tolerance: float, limits: Limits, watch: Recorder) -> None:
         self.solver, self.penalty, self.tolerance, self.limits, self.watch = solver, penalty, tolerance, limits, watch
+        self.state, self.explained = solver.state, 0.0  # the share of the deviance
         self.stopwatch, self.warm_starts = watch.stopwatch, WarmStarts(solver, penalty, tolerance)
         self.fits: list[tuple[Any, ...]] = []
 
@@ -123,9 +126,13 @@ class _Walk:
                 has_time = self.limits.max_iter > 0 and self.stopwatch.seconds < self.limits.max_time
                 with self.warm_starts.used(factors[number:] if number > 0 and has_time else factors[:0]):
                     status = self._minimise(factor, reads_all=is_last)
-                if stop_early and not is_last and self._hardly_changes():
-                    is_last, status = True, self._minimise(factor, reads_all=True)
-                self._keep(before)
+                if stop_early and not is_last and len(self.fits) > 3:  # glmnet's rule
+                    hardly_grows = self.explained - self.fits[-1][-1] < 1e-5 * self.explained
+                    if hardly_grows or self.explained > 0.999:
+                        is_last, status = True, self._minimise(factor, reads_all=True)
+                now, there = self.solver.report, self.state.support
+                numbers = now.objective, now.gap, self.solver.n_iter - before, self.explained
+                self.fits.append((there, self.state.x[there], self.state.constant, *numbers))
                 show(number + 1, self.solver.report.objective)
                 if status in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.DIVERGED):
                     return status
@@ -143,22 +150,9 @@ class _Walk:
         status = self.solver.minimise(self.penalty.scaled(factor), self.tolerance, limits, self.watch, reads_all)
         if not status.is_answer:
             self.solver.settle(self.tolerance)
+        loss, at_zero = self.solver.report.objective - self.state.cost(), self.state.zero_value
+        self.explained = 1.0 - loss / at_zero if at_zero > 0.0 else 0.0
         return status
-
-    def _explained(self) -> float:
-        state = self.solver.state
-        loss = self.solver.report.objective - state.cost()
-        return 1.0 - loss / state.zero_value if state.zero_value > 0.0 else 0.0
-
-    def _hardly_changes(self) -> bool:
-        """Return whether the deviance explained is nearly all, or hardly grows: glmnet's rule."""
-        explained = self._explained()
-        return len(self.fits) > 3 and (explained > 0.999 or explained - self.fits[-1][-1] < 1e-5 * explained)
-
-    def _keep(self, before: int) -> None:
-        solver, now, state = self.solver, self.solver.report, self.solver.state
-        there, numbers = state.support, (now.objective, now.gap, solver.n_iter - before, self._explained())
-        self.fits.append((there, state.x[there], state.constant, *numbers))
 
     def result(self, factors: Array, status: Status, reference: float) -> Path:
         problem, count, is_flat = self.solver.problem, len(self.fits), self.solver.problem.loss.is_flat
@@ -184,28 +178,22 @@ def largest_alpha(solver: Solver, penalty: Any, reference: float, limits: Limits
         raise ValueError(
             "alphas must be given where the path does not start at zero: x0, or a penalty that excludes it"
         )
-    factor = needed = _needed(solver, penalty)
-    if math.isinf(factor):
-        raise ValueError(
-            "alphas must be given: the penalty has no kink at zero, so no alpha makes all coefficients zero"
-        )
-    if factor == 0.0:
-        raise ValueError("alphas must be given: every alpha makes all coefficients zero")
-    for _ in range(20):  # fit unpenalised coordinates first: that changes the gradient of the others
-        solver.minimise(penalty.scaled(factor), 1e-12 * reference, limits, lambda solver: False)
-        needed = _needed(solver, penalty)
+    bounds, factor = solver.bounds, 0.0
+    for _ in range(20):
+        if not bounds.is_exact(solver.state.raw_gradient):
+            bounds.read_all(solver.state.raw_gradient)
+        needed = factor_at_zero(solver.problem, penalty, bounds.estimate)
+        if math.isinf(needed):
+            raise ValueError(
+                "alphas must be given: the penalty has no kink at zero, so no alpha makes all coefficients zero"
+            )
+        if needed == factor == 0.0:
+            raise ValueError("alphas must be given: every alpha makes all coefficients zero")
         if needed <= factor * (1.0 + 1e-9):
             break
-        factor = needed
+        factor = needed  # unpenalised coordinates are fitted there, which changes the gradient of the others
+        solver.minimise(penalty.scaled(factor), 1e-12 * reference, limits, lambda solver: False)
     return needed
-
-
-def _needed(solver: Solver, penalty: Any) -> float:
-    """Return the smallest factor of the penalty that holds at zero what has a kink there."""
-    bounds, raw_gradient = solver.bounds, solver.state.raw_gradient
-    if not bounds.is_exact(raw_gradient):
-        bounds.read_all(raw_gradient)
-    return factor_at_zero(solver.problem, penalty, bounds.estimate)
 
 
 def factor_at_zero(problem: Problem, penalty: Any, gradient: Array) -> float:
@@ -228,25 +216,13 @@ def factor_at_zero(problem: Problem, penalty: Any, gradient: Array) -> float:
     if blocks.size == 0:
         return math.inf
     gradient = gradient[problem.groups.columns(blocks)]
-
-    def is_held(factor: float) -> bool:
-        terms = problem.terms(penalty.scaled(factor))
-        return terms.violation_on(blocks, zero[: len(gradient)], gradient) == 0.0
-
     low, high = 0, int(np.float64(2.0**900).view(np.int64))
     while high - low > 1:  # to the last digit: float64s lie in the order of their bits
         middle = (low + high) // 2
-        low, high = (low, middle) if is_held(float(np.int64(middle).view(np.float64))) else (middle, high)
+        terms = problem.terms(penalty.scaled(float(np.int64(middle).view(np.float64))))
+        is_held = terms.violation_on(blocks, zero[: len(gradient)], gradient) == 0.0
+        low, high = (low, middle) if is_held else (middle, high)
     return float(np.int64(high).view(np.float64))
-
-
-def as_alphas(alphas: Any) -> Array | None:
-    if alphas is None:
-        return None
-    factors = as_finite_vector(alphas, "alphas")
-    if factors.size == 0 or factors.min() < 0.0:
-        raise ValueError(f"alphas must be finite and at least 0, one or more of them; got {alphas!r}")
-    return np.sort(factors)[::-1].copy()
 
 
 def _check_largest(penalty: Any, factor: float, n: int) -> None:
@@ -273,13 +249,10 @@ class WarmStarts:
     def __init__(self, solver: Solver, penalty: Any, tolerance: float) -> None:
         self.solver, self.state, self.penalty, self.tolerance = solver, solver.state, penalty, tolerance
         self.waiting: deque[tuple[Saved, Array]] = deque()
-        self.at_once = tuning.MOST_WARM_STARTS if self.pays(solver) else 0
+        # where a pass is expensive, and one serves several points at once
+        pays = solver.rows is None and solver.problem.is_by_coordinate and solver.state.matrix.answers_several
+        self.at_once = tuning.MOST_WARM_STARTS if pays else 0
         self.usual = 0.0  # the share of the columns that a penalty reads without a warm start, lately
-
-    @staticmethod
-    def pays(solver: Solver) -> bool:
-        """Return whether a pass is expensive, and one serves several points at once."""
-        return solver.rows is None and solver.problem.is_by_coordinate and solver.state.matrix.answers_several
 
     @contextmanager
     def used(self, factors: Array) -> Iterator[None]:
