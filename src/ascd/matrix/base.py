@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,16 +99,13 @@ class Matrix(ABC):
     def squares(self, weight: Any, columns: Array) -> Array:
         """Return Σ_k s_k·a_kj² of these columns, s a number or a vector of shape (n_samples,)."""
         out = np.empty(columns.size)
-        for there, part, cost in self._portions(columns):
-            share(cost, part.places.size, fill_squares, part.matrix, part.places, weight, out[there])
+        self._fill(fill_squares, columns, weight, out)
         return out
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
         """Return ⟨a_j, vector⟩ for these columns with compensation, and bounds on the errors."""
         product, error = np.empty((2, columns.size))
-        for there, part, cost in self._portions(columns):
-            given = part.matrix, part.places, vector, product[there], error[there]
-            share(cost, part.places.size, careful_products, *given)
+        self._fill(careful_products, columns, vector, product, error)
         return product, error
 
     def means(self, columns: Array, weight: Array) -> Array:
@@ -116,12 +113,12 @@ class Matrix(ABC):
         total = float(weight.sum())
         return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
 
-    def _portions(self, columns: Array) -> Iterator[tuple[slice, Part, float]]:
-        """Some of the columns at a time: their places among these, the columns in local memory, what reading costs."""
+    def _fill(self, kernel: Callable[..., None], columns: Array, given: Any, *outs: Array) -> None:
+        """Let a kernel fill a number for each column into ``outs``, some of the columns in local memory at a time."""
         step = max(1, int(min(columns.size, self.portion_bytes * columns.size / (8 * max(1, self.entries(columns))))))
-        for start in range(0, columns.size, step):
-            there = slice(start, min(start + step, columns.size))
-            yield there, self.take(columns[there]), self.pass_cost(columns[there])
+        for there in (slice(start, start + step) for start in range(0, columns.size, step)):
+            part, cost = self.take(columns[there]), self.pass_cost(columns[there])
+            share(cost, part.places.size, kernel, *part, given, *(out[there] for out in outs))
 
     # ---- products of columns with each other
 

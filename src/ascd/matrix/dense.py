@@ -16,6 +16,7 @@ from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, Matrix, Part
 from ascd.matrix.columns import add_columns, add_to_several, fill_column_stats, fill_dots, fill_several
+from ascd.matrix.costs import LEFT_BY_MEANS
 
 NOTHING = np.empty(0)
 
@@ -131,7 +132,7 @@ def dense_products(
         left, right = part[:size], part[columns.size - second.size :]
         share(costs.DENSE_PRODUCT * left.size * len(right), size, add_strip, left, right, is_same, block)
     if is_same:
-        mirror(block)
+        share(costs.SPARSE_PRODUCT * block.size, size, centre_and_mirror, NOTHING, NOTHING, 0.0, True, block)
     return block
 
 
@@ -154,11 +155,23 @@ def add_strip(first: Array, second: Array, upper: bool, block: Array, start: int
 
 
 @kernel
-def mirror(block: Array) -> None:
-    """Write what is above the diagonal below it."""
-    for a in range(len(block)):
-        for b in range(a):
-            block[a, b] = block[b, a]
+def centre_and_mirror(
+    left: Array, right: Array, total: float, upper: bool, block: Array, start: int, stop: int
+) -> None:
+    """Take means from products (see ``sparse``), where there are some; where ``upper``, fill in the other triangle.
+
+    What rounding leaves of a product is 0.
+    """
+    for b in range(start, stop):
+        for a in range(b + 1 if upper else len(block)):
+            found = block[a, b]
+            if left.size:
+                taken = total * (left[a] * right[b])
+                rest = found - taken
+                found = rest if abs(rest) > LEFT_BY_MEANS * abs(taken) else 0.0
+                block[a, b] = found
+            if upper:
+                block[b, a] = found
 
 
 def entry_cost(matrix: Any) -> float:

@@ -25,8 +25,7 @@ from ascd._core.threads import share
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix
 from ascd.matrix.columns import first_at
-from ascd.matrix.costs import LEFT_BY_MEANS
-from ascd.matrix.dense import NOTHING, Local
+from ascd.matrix.dense import NOTHING, Local, centre_and_mirror
 
 #: A matrix whose sizes and offsets are all smaller has indices of 32 bits.
 LARGEST_SHORT = 2**31 - 1
@@ -170,26 +169,6 @@ def sparse_products(
         cost = costs.SPARSE_PRODUCT * block.size
         share(cost, second.size, centre_and_mirror, *less, float(weight.sum()), is_same, block)
     return block
-
-
-@kernel
-def centre_and_mirror(
-    left: Array, right: Array, total: float, upper: bool, block: Array, start: int, stop: int
-) -> None:
-    """Columns less these means, where there are some, as they are listed (see the top); where ``upper``, both sides.
-
-    What rounding leaves of a product is 0.
-    """
-    for b in range(start, stop):
-        for a in range(b + 1 if upper else len(block)):
-            found = block[a, b]
-            if left.size:
-                taken = total * (left[a] * right[b])
-                rest = found - taken
-                found = rest if abs(rest) > LEFT_BY_MEANS * abs(taken) else 0.0
-                block[a, b] = found
-            if upper:
-                block[b, a] = found
 
 
 @kernel
