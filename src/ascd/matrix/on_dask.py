@@ -13,7 +13,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import chain
 from typing import Any
 from uuid import uuid4
@@ -45,20 +45,14 @@ def check_collection(A: Any) -> None:
             raise TypeError(f"A must hold real numbers (float, int or bool); column {name!r} has dtype {dtype}")
 
 
-def as_array(A: Any) -> Any:
-    """Return a Dask DataFrame as an array of floats, in which missing values are nan; an array as it is."""
-    if not hasattr(A, "to_dask_array"):
-        return A
-    is_single = all(dtype == np.float32 for dtype in A.dtypes)
-    return A.astype(np.float32 if is_single else np.float64).to_dask_array()
-
-
-def known_widths(A: Any) -> tuple[int, ...]:
-    """Return how many columns the chunks of an array have."""
-    widths: tuple[int, ...] = A.chunks[1]
-    if any(math.isnan(width) for width in widths):
+def as_array(A: Any) -> tuple[Any, tuple[int, ...]]:
+    """Return a Dask array, of a DataFrame one of floats (missing values are nan), and how many columns chunks have."""
+    if hasattr(A, "to_dask_array"):
+        is_single = all(dtype == np.float32 for dtype in A.dtypes)
+        A = A.astype(np.float32 if is_single else np.float64).to_dask_array()
+    if any(math.isnan(width) for width in A.chunks[1]):
         raise ValueError("A must have columns of known number; call its compute_chunk_sizes(), or name the columns")
-    return widths
+    return A, A.chunks[1]
 
 
 def check_chunk(chunk: Any, said: Sequence[float], which: str = "", name: str = "A") -> None:
@@ -80,8 +74,8 @@ def open_collection(A: Any, opener: Callable[[Any], Matrix]) -> Matrix:
     import dask.array as da
 
     check_collection(A)
-    A = as_array(A)
-    widths = np.array(known_widths(A), dtype=np.int64)
+    A, given = as_array(A)
+    widths = np.array(given, dtype=np.int64)
     kept, columns = np.flatnonzero(widths), np.cumsum([0, *widths[widths > 0]])
     # row chunks that hold all columns give products of them: columns lie together for that
     by_columns = bool(kept.size == 1 and columns[-1] <= costs.AT_ONCE)
@@ -124,7 +118,8 @@ def client_of(collection: Any) -> Any:
 def computed(collection: Any) -> Array:
     """Return a Dask vector as a NumPy array."""
     is_future = type(collection).__name__ == "Future"
-    with translated(collection.client if is_future else client_of(collection)):
+    client = collection.client if is_future else client_of(collection)
+    with nullcontext() if client is None else translated(client):
         return np.asarray(collection.result() if is_future else collection.compute())
 
 
@@ -296,10 +291,7 @@ def _wait_for_a_worker(client: Any, kind: type[Exception]) -> None:
 
 @contextmanager
 def translated(client: Any) -> Iterator[None]:
-    """Turn what Dask raises into errors that say what to do; without a client nothing can go wrong."""
-    if client is None:
-        yield
-        return
+    """Turn what Dask raises into errors that say what to do."""
     from distributed.comm import CommClosedError
     from distributed.scheduler import KilledWorker
 
