@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,6 @@ from ascd._core.checks import Array
 from ascd.matrix.base import as_block
 from ascd.problem.block_penalties import BlockNorm
 from ascd.problem.groups import add, products
-from ascd.problem.problem import Problem
 from ascd.solver import tuning
 from ascd.solver.state import State
 
@@ -33,7 +33,12 @@ class Smooth:
 
     def __init__(self, state: State) -> None:
         self.state, self.penalty, self.is_over, self.share = state, None, False, 1.0
-        self.is_for_newton = is_for_newton(state.problem)
+        d, n = state.matrix.shape
+        size, share = n * state.outputs, state.matrix.entries() / (d * n)
+        most = math.isqrt(int(min(tuning.TALL_FOR_NEWTON * d, tuning.BLOCK_GRAM_FLOOR / 8)))
+        # the Hessian of all coefficients (``coupled_gram``) costs less than ten steps of L-BFGS
+        is_cheap = tuning.FEW_COEFFICIENTS <= size <= most and share * share * size <= tuning.PAIRS_FOR_NEWTON
+        self.is_for_newton = state.loss.is_coupled and is_cheap
 
     def applies(self) -> bool:
         """Return True if F is smooth, strongly convex, not quadratic, and not for Newton's method."""
@@ -66,29 +71,7 @@ class Smooth:
                 state.recompute()
 
 
-def is_for_newton(problem: Problem) -> bool:
-    """Return True if the Hessian of all coefficients (``coupled_gram``) costs less than ten steps of L-BFGS."""
-    d, n = problem.n_samples, problem.n_features
-    size, share = n * problem.n_outputs, problem.design.entries() / (d * n)
-    is_small = (
-        tuning.FEW_COEFFICIENTS <= size <= math.isqrt(int(min(tuning.TALL_FOR_NEWTON * d, tuning.BLOCK_GRAM_FLOOR / 8)))
-    )
-    return bool(problem.loss.is_coupled and is_small and share * share * size <= tuning.PAIRS_FOR_NEWTON)
-
-
 # ---- variables
-
-
-def variables_of(state: State) -> Any:
-    """Return those that suit the size of the problem; the coefficients where numbers leave float64's range."""
-    d, n = state.problem.n_samples, state.problem.n_features
-    if min(d, n) <= tuning.SHORT_SIDE * state.problem.n_outputs and d * n <= 3e7:
-        with np.errstate(all="ignore"):
-            try:
-                return Preconditioned(state)
-            except (LinAlgError, ValueError):  # not finite
-                pass
-    return Coefficients(state)
 
 
 class Coefficients:
@@ -176,7 +159,11 @@ class Descent:
     """
 
     def __init__(self, state: State, enough: float, until: float) -> None:
-        self.state, self.variables, self.enough, self.until = state, variables_of(state), enough, until
+        self.state, self.enough, self.until = state, enough, until
+        self.variables: Any = Coefficients(state)
+        if min(state.d, state.n) <= tuning.SHORT_SIDE * state.outputs and state.d * state.n <= 3e7:
+            with np.errstate(all="ignore"), suppress(LinAlgError, ValueError):  # numbers leave float64's range
+                self.variables = Preconditioned(state)
         self.shape, self.size = self.variables.start.shape, self.variables.start.size
         self.unit = 1.0 / math.sqrt(max(float(mean_curvature(state).sum()), 0.0) or 1.0)
         constants = state.constant / self.unit if state.intercept else np.empty(0)
