@@ -134,16 +134,15 @@ class Oracle(Protocol):
 class OracleOptions(Protocol):
     """``is_safe`` says whether its intervals always hold (true by default); ``confidence`` is the probability that all
     intervals of a run hold together, where they are likely rather than certain (1 by default, 0 for an oracle that is
-    not safe); ``is_random`` says whether the seed matters to it (false by default); ``keeps_estimates`` that it leaves
-    the estimates of other coordinates alone and inflates all radii by one number, which allows selection without
-    scanning (false by default); ``tightening`` returns a second interval for every entry, a ``Tightening``.  ``begin``
-    is compiled: it replaces the read of the whole gradient before the first step of a run with ``init="gradient"``.
+    not safe); ``keeps_estimates`` that it leaves the estimates of other coordinates alone and inflates all radii by one
+    number, which allows selection without scanning (false by default); ``tightening`` returns a second interval for
+    every entry, a ``Tightening``.  ``begin`` is compiled: it replaces the read of the whole gradient before the first
+    step of a run with ``init="gradient"``.
     """
 
     def prepare(self, parts: Any, rng: Any) -> Any: ...
     def is_safe(self) -> bool: ...
     def confidence(self) -> float: ...
-    def is_random(self) -> bool: ...
     def keeps_estimates(self) -> bool: ...
     def tightening(self) -> Any: ...
     def begin(self, point: Any, rng: Any) -> None: ...
@@ -168,14 +167,7 @@ class CountingRule(Rule, Protocol):
 
 
 class RuleOptions(Protocol):
-    """``is_blind`` says that the rule never uses bounds, so that oracle and steepness do not matter (false by default).
-
-    ``is_random`` says whether the seed matters to it (true by default).
-    """
-
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any: ...
-    def is_blind(self) -> bool: ...
-    def is_random(self) -> bool: ...
 
 
 class Step(Protocol):

@@ -17,9 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ascd._core.checks import unknown_name
-from ascd._core.contracts import asked
-from ascd.engine.oracles import ORACLES
-from ascd.engine.rules import RULES
 from ascd.reproduction.datasets import TextSource
 
 
@@ -206,6 +203,9 @@ WATCHED = (
     ("lasso", "gs-q", "norm"),
     ("lasso", "gs-q", "simulated(0.1)"),
 )
+#: Rules that use no bounds, and what a run has several seeds for: other rules than these, or these oracles.
+BLIND, SEEDLESS_RULES = ("cyclic", "uniform", "importance"), ("cyclic", "steepest", "block")
+RANDOM_ORACLES = ("sketch", "simulated", "random", "stochastic")
 #: Records a run: points of a curve.
 RECORDS_A_RUN = 120
 #: Seconds after which the search for the minimum ends, compiling included; its gap says how good it is.
@@ -307,9 +307,9 @@ def _panel_jobs(panel: Panel, scale: str, text: TextSource | None) -> Iterator[t
     problem = _problem_parameters(panel.data, panel.problem, panel.strength, size, text)
     n = problem["samples"] if panel.problem == "svm" else problem["features"]
     for method in panel.methods:
-        rule, oracle = named_part(method.rule, RULES), named_part(method.oracle, ORACLES)
-        is_random = asked(rule, "is_random", True) or asked(oracle, "is_random", False)
-        cost = 2.0 + size.epochs * n * (2e-7 if asked(rule, "is_blind", False) else 1e-8 * n)
+        rule, oracle = (text.partition("(")[0] for text in (method.rule, method.oracle))
+        is_random = rule not in SEEDLESS_RULES or oracle in RANDOM_ORACLES
+        cost = 2.0 + size.epochs * n * (2e-7 if rule in BLIND else 1e-8 * n)
         parts = {key: getattr(method, key) or getattr(panel, key) for key in ("steepness", "step", "init")}
         run = {**problem, **parts, "rule": method.rule, "oracle": method.oracle, "epochs": size.epochs}
         run["record"] = max(1, n * size.epochs // RECORDS_A_RUN)

@@ -170,9 +170,6 @@ class Sketch(NamedTuple):
     epsilon: float = 0.5
     failure: float = 0.01
 
-    def is_random(self) -> bool:
-        return True
-
     def prepare(self, parts: Any, rng: Any) -> Embedded:
         epsilon = as_number(self.epsilon, "Sketch epsilon", low=LEAST_EPSILON, high=1.0)
         failure = as_number(self.failure, "Sketch failure", low=LEAST_FAILURE, high=1.0)
@@ -233,9 +230,6 @@ class Simulated(NamedTuple):
 
     epsilon: float = 0.1
 
-    def is_random(self) -> bool:
-        return True
-
     def prepare(self, parts: Any, rng: Any) -> Blurred:
         epsilon = as_number(self.epsilon, "Simulated epsilon", low=0.0, high=1e300)
         return Blurred(epsilon, np.empty(parts.norm.size), np.zeros(parts.sample.target.size))
@@ -268,9 +262,6 @@ class Random(NamedTuple):
     """
 
     printed: bool = False
-
-    def is_random(self) -> bool:
-        return True
 
     def prepare(self, parts: Any, rng: Any) -> Random:
         return Random(as_flag(self.printed, "Random printed"))

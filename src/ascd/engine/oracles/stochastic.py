@@ -63,9 +63,6 @@ class Stochastic(NamedTuple):
     anchored: bool = True
     patience: float = 0.5
 
-    def is_random(self) -> bool:
-        return True
-
     def prepare(self, parts: Any, rng: Any) -> Sampled:
         failure = as_number(self.failure, "Stochastic failure", low=LEAST_FAILURE, high=1.0)
         patience = as_number(self.patience, "Stochastic patience", low=0.0, high=1e300)

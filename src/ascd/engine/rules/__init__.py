@@ -30,12 +30,6 @@ class Cyclic(NamedTuple):
 
     unit: float = 1.0
 
-    def is_blind(self) -> bool:
-        return True
-
-    def is_random(self) -> bool:
-        return False
-
     def select(self, point: Any, t: int, rng: Any) -> int:
         return t % point.x.size
 
@@ -53,9 +47,6 @@ class Uniform(NamedTuple):
 
     unit: float = 1.0
 
-    def is_blind(self) -> bool:
-        return True
-
     def select(self, point: Any, t: int, rng: Any) -> int:
         return int(rng.random() * point.x.size)
 
@@ -72,9 +63,6 @@ class Importance(NamedTuple):
     """
 
     power: float = 0.5
-
-    def is_blind(self) -> bool:
-        return True
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Weighted:
         power = as_number(self.power, "Importance power", low=0.0, high=100.0)

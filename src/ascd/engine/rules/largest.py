@@ -150,9 +150,6 @@ class Steepest(NamedTuple):
 
     scan: bool = False
 
-    def is_random(self) -> bool:
-        return False
-
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> Any:
         if not as_flag(self.scan, "scan") and lazy_applies(parts.norm.size, oracle, steepness):
             return LazyTop(LazyBounds.of(1, parts, steepness), True, np.array([-1]))
@@ -190,9 +187,6 @@ class Block(NamedTuple):
 
     size: int = 1000
     share: float = 0.3
-
-    def is_random(self) -> bool:
-        return False
 
     def prepare(self, parts: Any, oracle: Any, steepness: Any) -> BlockScan:
         size = as_count(self.size, "Block size")
