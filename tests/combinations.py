@@ -33,7 +33,7 @@ class Combination(NamedTuple):
 FACTORS: dict[str, tuple[Any, ...]] = {
     "rule": RULE_NAMES,
     "oracle": ORACLE_NAMES,
-    "steepness": tuple(STEEPNESS),
+    "steepness": STEEPNESS,
     "step": tuple(STEPS),
     "storage": STORAGES,
     "case": tuple(CASES),
@@ -43,7 +43,7 @@ FACTORS: dict[str, tuple[Any, ...]] = {
 
 def is_allowed(row):
     """Some steepness is for smooth penalties only."""
-    smooth_only = "steepness" in row and STEEPNESS[row["steepness"]][2]
+    smooth_only = row.get("steepness") in ("gs", "gsl")
     return not (smooth_only and "case" in row and not CASES[row["case"]].is_smooth)
 
 

@@ -56,10 +56,10 @@ def test_lazy_picks_are_the_scans(rule, steepness):
     """As long as the largest and the next differ by more than rounding: at the minimum, and after two visits that
     move nothing, they do not.
     """
-    number, other = list(STEEPNESS).index(steepness), rule == "steepest"
+    number, other = STEEPNESS.index(steepness), rule == "steepest"
     loss = ("squared", "logistic")[(number + other) % 2]  # every two of step, rule, steepness and loss meet
     step = ("coordinate", "fixed")[(number // 2 + other) % 2]
-    case = generic(STEEPNESS[steepness][2], loss)
+    case = generic(steepness in ("gs", "gsl"), loss)
     lazy, scan = both(case, rule, steepness=steepness, step=step)
     rate, decided = rate_of(lazy), []
 
@@ -77,7 +77,7 @@ def test_lazy_picks_are_the_scans(rule, steepness):
 @pytest.mark.parametrize("steepness", STEEPNESS)
 def test_lazy_l_ascd_picks_as_the_scan_while_something_is_known(steepness, loss):
     """As long as a lower bound is positive; after that any coordinate is as good as any other."""
-    case, known = generic(STEEPNESS[steepness][2], loss), []
+    case, known = generic(steepness in ("gs", "gsl"), loss), []
     lazy, scan = both(case, "l-ascd", steepness=steepness, step="fixed")
     picks = watch(scan, 100, lambda point, pick: known.append(bounds_of(point)[0].max() > 0.0))
     first = known.index(False) if False in known else len(known)
@@ -87,7 +87,7 @@ def test_lazy_l_ascd_picks_as_the_scan_while_something_is_known(steepness, loss)
 
 @pytest.mark.parametrize("steepness", STEEPNESS)
 def test_lazy_a_ascd_has_the_scans_set(steepness):
-    case = generic(STEEPNESS[steepness][2], "squared")
+    case = generic(steepness in ("gs", "gsl"), "squared")
     lazy, scan = both(case, "a-ascd", steepness=steepness, step="fixed")
     sizes = []
 

@@ -29,7 +29,7 @@ SPARSE, BOXED = CASES["squared, sparse, l1, weights"], CASES["logistic, zero_col
 
 
 def suits(case, steepness):
-    return case.is_smooth or not STEEPNESS[steepness][2]
+    return case.is_smooth or steepness not in ("gs", "gsl")
 
 
 # --------------------------------------------------------------------------------- growth of the bounds

@@ -67,18 +67,14 @@ class CheckedStep(NamedTuple):
         )
 
 
-#: What wraps a user's part.
-GUARDS: dict[str, Any] = {"rule": CheckedRule, "step": CheckedStep}
-
-
 def as_part(part: Any, table: dict[str, Any], role: str, contract: type, *arguments: Any) -> Any:
     """Return the compiled part for a name of the table or a part, ours or the user's own, whose answers are checked."""
     if isinstance(part, str):
         if part not in table:
             raise unknown_name(part, role, table)
         part = table[part]()
-    part = prepared(part, contract, role, *arguments)
-    return GUARDS[role](part, np.zeros(5)) if role in GUARDS and users_classes(part) else part
+    part, guards = prepared(part, contract, role, *arguments), {"rule": CheckedRule, "step": CheckedStep}
+    return guards[role](part, np.zeros(5)) if role in guards and users_classes(part) else part
 
 
 def check_intervals(oracle: Any, intervals: Any, t: int) -> None:

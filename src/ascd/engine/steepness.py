@@ -133,17 +133,8 @@ def bounds_at_ends(steepness: Any, penalty: Any, j: int, x: float, g: float, r: 
     return lower, max(at_lo, at_hi)
 
 
-#: name → (family, is it Lipschitz-scaled?, is it for smooth penalties only?)
-STEEPNESS: dict[str, tuple[str, bool, bool]] = {
-    "gs": ("s", False, True),
-    "gs-s": ("s", False, False),
-    "gs-r": ("r", False, False),
-    "gs-q": ("q", False, False),
-    "gsl": ("s", True, True),
-    "gsl-s": ("s", True, False),
-    "gsl-r": ("r", True, False),
-    "gsl-q": ("q", True, False),
-}
+#: "gs" and "gsl" are "gs-s" and "gsl-s" for smooth penalties only.
+STEEPNESS = ("gs", "gs-s", "gs-r", "gs-q", "gsl", "gsl-s", "gsl-r", "gsl-q")
 
 
 def as_steepness(steepness: Any, parts: Parts) -> Any:
@@ -153,15 +144,15 @@ def as_steepness(steepness: Any, parts: Parts) -> Any:
         return steepness
     if steepness not in STEEPNESS:
         raise unknown_name(steepness, "steepness", STEEPNESS)
-    family, scaled, smooth_only = STEEPNESS[steepness]
-    if smooth_only and not getattr(parts.penalty, "is_smooth", bool)():
+    kind, _, family = steepness.partition("-")
+    if not family and not getattr(parts.penalty, "is_smooth", bool)():
         raise ValueError(
             f"steepness {steepness!r} needs a smooth penalty, such as Zero or L2, and this one is not: "
-            f"use {', '.join(name for name, row in STEEPNESS.items() if not row[2])}"
+            f"use {', '.join(name for name in STEEPNESS if '-' in name)}"
         )
-    root: Array = np.sqrt(parts.lipschitz)
-    if family == "s":
-        return Subgradient(1.0 / root if scaled else 1.0)
+    is_scaled, root = kind == "gsl", np.sqrt(parts.lipschitz)
     if family == "r":
-        return Displacement(parts.lipschitz, root) if scaled else Displacement(parts.largest, parts.largest)
-    return ModelDecrease(parts.lipschitz, 1.0) if scaled else ModelDecrease(parts.largest, parts.largest)
+        return Displacement(parts.lipschitz, root) if is_scaled else Displacement(parts.largest, parts.largest)
+    if family == "q":
+        return ModelDecrease(parts.lipschitz, 1.0) if is_scaled else ModelDecrease(parts.largest, parts.largest)
+    return Subgradient(1.0 / root if is_scaled else 1.0)

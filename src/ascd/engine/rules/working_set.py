@@ -167,7 +167,10 @@ class SweepState(NamedTuple):
 
     @helper
     def is_shortened(self, matrix: Any, count: int) -> bool:
-        """Return whether the next sweep is a short one, over the coordinates with the largest rates, and list them."""
+        """Return whether the next sweep is a short one, over the coordinates with the largest rates, and list them.
+
+        The others are set aside, with what a visit of them gained and cost.
+        """
         queue, account = self.queue, self.account
         rate = account[GAIN] / account[COST]
         if queue[IS_SHORT]:
@@ -180,23 +183,18 @@ class SweepState(NamedTuple):
             for i in range(count):
                 self.order[i] = self.members[i]
             queue[WORKING] = count
-        queue[IN_SWEEP] = self.set_aside(matrix, count, SLOW_SHARE * rate)
-        return queue[IN_SWEEP] > 0 and (queue[IS_SHORT] == 1 or queue[IN_SWEEP] < count)
-
-    @helper
-    def set_aside(self, matrix: Any, count: int, least: float) -> int:
-        """Drop coordinates with rates below ``least`` from the short list; returns how many stay."""
         kept = 0
         for i in range(count):
             j = self.order[i]
-            if self.rate[j] >= least:
+            if self.rate[j] >= SLOW_SHARE * rate:
                 self.order[kept] = j
                 kept += 1
             else:
                 cost = 2.0 * self.visit_cost(matrix, j)
-                self.account[GAIN_ASIDE] += self.rate[j] * cost
-                self.account[COST_ASIDE] += cost
-        return kept
+                account[GAIN_ASIDE] += self.rate[j] * cost
+                account[COST_ASIDE] += cost
+        queue[IN_SWEEP] = kept
+        return kept > 0 and (queue[IS_SHORT] == 1 or kept < count)
 
     @helper
     def drop_idle(self, count: int) -> int:
@@ -224,9 +222,17 @@ class SweepState(NamedTuple):
             account[WASTE], account[SPENT], may_enter = 0.0, 0.0, True
             fill_bounds(point.intervals, self.lower, self.upper)
         if may_enter:
-            self.renew_set()
-            shuffle(self.members, queue[WORKING], rng)
-            put_steep_first(self.members, queue[WORKING], self.upper, self.order, self.first)
+            count = 0
+            for j in range(self.upper.size):
+                may_move = self.upper[j] > 0.0
+                if may_move:
+                    self.members[count] = j
+                    count += 1
+                if may_move == (self.idle[j] >= IDLE_VISITS):
+                    self.idle[j] = 0 if may_move else IDLE_VISITS
+            queue[WORKING] = count
+            shuffle(self.members, count, rng)
+            put_steep_first(self.members, count, self.upper, self.order, self.first)
 
     @helper
     def cost_of_entering(self, matrix: Any) -> float:
@@ -236,19 +242,6 @@ class SweepState(NamedTuple):
             if self.upper[j] > 0.0 and self.idle[j] >= IDLE_VISITS:
                 cost += self.visit_cost(matrix, j)
         return cost
-
-    @helper
-    def renew_set(self) -> None:
-        """List the coordinates that may move."""
-        count = 0
-        for j in range(self.upper.size):
-            may_move = self.upper[j] > 0.0
-            if may_move:
-                self.members[count] = j
-                count += 1
-            if may_move == (self.idle[j] >= IDLE_VISITS):
-                self.idle[j] = 0 if may_move else IDLE_VISITS
-        self.queue[WORKING] = count
 
     def active_count(self, point: Any) -> int:
         return max(int(self.queue[WORKING]), 1)
