@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from command_line import run
 
-from ascd.reproduction.page import Axis, Chart, Section, Series, draw_charts, numbers_of, write_page
+from ascd.reproduction.page import Chart, Section, Series, draw_charts, numbers_of, write_page
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-TIME = (Axis("t", "t"),)
+TIME = {"t": "t"}
 
 
 def test_numbers_of_a_chart():
@@ -46,7 +46,7 @@ def written(tmp_path_factory):
     """A report with a table before and after two charts."""
     t = np.arange(20)
     x = {"epochs": (t / 2).tolist(), "reads": (100 * t).tolist(), "seconds": (t / 1000).tolist()}
-    axes = (Axis("epochs", "epochs"), Axis("reads", "columns read"), Axis("seconds", "seconds"))
+    axes = {"epochs": "epochs", "reads": "columns read", "seconds": "seconds"}
     series = tuple(
         Series(name, x, (0.5**t).tolist(), low=(0.4**t).tolist(), high=(0.6**t).tolist(), right=(50 - t).tolist())
         for name in ("UCD", "<b>ASCD</b>")
@@ -179,7 +179,7 @@ class Scripts(HTMLParser):
 
 def chart_of(names):
     series = tuple(Series(name, {"t": [0.0, 1.0]}, [1.0, 0.1 * k]) for k, name in enumerate(names))
-    return Chart("c", names[0], names[0], (Axis("t", names[0]),), series, names[0], names[0], log=False)
+    return Chart("c", names[0], names[0], {"t": names[0]}, series, names[0], names[0], log=False)
 
 
 def page_with(name, path):

@@ -218,8 +218,8 @@ class RaceOutcome(NamedTuple):
             if label != SOLVER:  # its iterations are rounds, and it has no active set
                 x["epochs"] = (trace.iteration / self.problem.n_features).tolist()
             series.append(Series(label, x, height, right=() if label == SOLVER else trace.active.tolist()))
-        epochs, reads, seconds = TRACE_AXES
-        axes, label = (reads, seconds, epochs), "F(x) − best, relative to the start"
+        axes = {key: TRACE_AXES[key] for key in ("reads", "seconds", "epochs")}
+        label = "F(x) − best, relative to the start"
         return Chart("race", RACE_TITLE, self.conditions, axes, tuple(series), label, "active set (dotted)", far=True)
 
 

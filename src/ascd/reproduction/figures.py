@@ -10,7 +10,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd.reproduction import panels
 from ascd.reproduction.datasets import DATA_SEED
-from ascd.reproduction.page import COLORS, TRACE_AXES, Axis, Chart, Section, Series
+from ascd.reproduction.page import COLORS, TRACE_AXES, Chart, Section, Series
 
 Results = Mapping[str, Any]
 #: Relative suboptimality below which heights of curves are cut off: one curve that reaches rounding would outweigh all.
@@ -28,6 +28,9 @@ class MeanCurve(NamedTuple):
     low: Array  # the smallest over the seeds
     high: Array
     active: Array  # size of the active set
+    end: float  # the excess at the end
+    height: float  # mean of log10 of the excess, cut off at SMALLEST_EXCESS
+    duration: float  # seconds of all steps, without the initialisation
     n: int
     violations: float  # gradient entries outside their interval, summed over the records (nan for safe oracles)
     unknown_until: float  # epochs until every coordinate has been visited (nan if never)
@@ -39,24 +42,9 @@ class MeanCurve(NamedTuple):
         reached = np.flatnonzero(self.excess <= target)
         return float(column[reached[0]]) if reached.size else float("inf")
 
-    @property
-    def end(self) -> float:
-        """The excess at the end."""
-        return float(self.excess[-1])
-
-    @property
-    def height(self) -> float:
-        """Mean of log10 of the excess, cut off at 1e-6."""
-        return float(np.log10(np.maximum(self.excess, SMALLEST_EXCESS)).mean())
-
-    @property
-    def duration(self) -> float:
-        """Seconds of all steps, without the initialisation."""
-        return float(self.seconds[-1] - self.seconds[0])
-
     def series(self) -> Series:
         """Return the curve as a chart's, with the range over the seeds."""
-        x = {axis.key: getattr(self, axis.key).tolist() for axis in TRACE_AXES}
+        x = {key: getattr(self, key).tolist() for key in TRACE_AXES}
         low, high = (self.low.tolist(), self.high.tolist()) if self.seeds > 1 else ((), ())
         return Series(self.label, x, self.excess.tolist(), low, high, self.active.tolist())
 
@@ -94,17 +82,20 @@ def _curve(label: str, group: list[dict[str, Any]], best: float) -> MeanCurve:
     objective = column("objective")
     start = max(float(objective[0, 0]) - best, np.finfo(float).tiny)
     excess = np.maximum(objective - best, 0.0) / start
-    epochs = column("iteration")[0] / n
+    epochs, seconds, mean = column("iteration")[0] / n, column("seconds").mean(axis=0), excess.mean(axis=0)
     known = np.flatnonzero(np.isfinite(column("bound")).all(axis=0))
     return MeanCurve(
         label=label,
         epochs=epochs,
         reads=column("reads").mean(axis=0),
-        seconds=column("seconds").mean(axis=0),
-        excess=excess.mean(axis=0),
+        seconds=seconds,
+        excess=mean,
         low=excess.min(axis=0),
         high=excess.max(axis=0),
         active=column("active").mean(axis=0),
+        end=float(mean[-1]),
+        height=float(np.log10(np.maximum(mean, SMALLEST_EXCESS)).mean()),
+        duration=float(seconds[-1] - seconds[0]),
         n=n,
         violations=float(column("violations").sum()) if "violations" in traces[0] else float("nan"),
         unknown_until=float(epochs[known[0]]) if known.size else float("nan"),
@@ -141,7 +132,7 @@ TARGETS = {
 }
 STEPS = {"fixed": "step 1/L, L = max L_j", "coordinate": "steps 1/L_j", "line-search": "exact line search"}
 STARTS = {"gradient": "started from the true gradient", "none": "started with unknown gradient (radius ∞)"}
-ITERATIONS = (Axis("t", "iteration t"),)
+ITERATIONS = {"t": "iteration t"}
 
 
 def sections(results: Results) -> list[Section]:

@@ -46,21 +46,20 @@ def measure(kind: str, parameters: Parameters) -> dict[str, Any]:
 
 def descent(parameters: Parameters) -> dict[str, Any]:
     """Run one method, recorded."""
-    problem = problem_of(parameters)
-    parts = {key: parameters[key] for key in ("record", "steepness", "step", "init")}
-    parts |= {"rule": named_part(parameters["rule"], RULES), "oracle": named_part(parameters["oracle"], ORACLES)}
-    steps = parameters["epochs"] * problem.n_features
-    solution = whole_run(problem, **parts, max_iter=steps, tol=0.0, rng=parameters["seed"])
+    options = {key: parameters[key] for key in ("record", "steepness", "step", "init")}
+    solution = whole_run(parameters, named_part(parameters["rule"], RULES), parameters["oracle"], **options)
     if solution.status is Status.DIVERGED:
         raise RuntimeError(f"the run diverged: {dict(parameters)}")
     columns = {name: getattr(solution.trace, name) for name in COLUMNS}
     trace = {name: values.tolist() for name, values in columns.items() if not np.isnan(values).all()}
-    return {"n": problem.n_features, "trace": trace, "gap": solution.gap, "support": int(np.count_nonzero(solution.x))}
+    return {"n": solution.x.size, "trace": trace, "gap": solution.gap, "support": int(np.count_nonzero(solution.x))}
 
 
-def whole_run(problem: Problem, **options: Any) -> Solution:
-    """Return the solution of ``minimize``."""
-    return uninterrupted(minimize(problem, **options))
+def whole_run(parameters: Parameters, rule: Any, oracle: str, **options: Any) -> Solution:
+    """Return the solution of ``minimize`` after all epochs of a job."""
+    problem = problem_of(parameters)
+    options |= {"max_iter": parameters["epochs"] * problem.n_features, "tol": 0.0, "rng": parameters.get("seed", 0)}
+    return uninterrupted(minimize(problem, rule, named_part(oracle, ORACLES), **options))
 
 
 def uninterrupted(run: Solution, is_done: bool = False) -> Solution:
@@ -124,18 +123,8 @@ class Watched(NamedTuple):
     """ASCD that notes, at each step, what every coordinate would have gained.
 
     A row of the table: mean score² over all (UCD) and over the active set (ASCD), the largest (SCD), whether the
-    steepest is inside, and how many leave their bounds.
+    steepest is inside, and how many leave their bounds.  ``scores`` is a work array for the exact scores.
     """
-
-    table: Array
-    inner: Any = ASCD()
-
-    def prepare(self, parts: Any, oracle: Any, steepness: Any) -> WatchedSet:
-        return WatchedSet(self.table, self.inner.prepare(parts, oracle, steepness), np.empty(parts.norm.size))
-
-
-class WatchedSet(NamedTuple):
-    """The table, the rule and a work array for the exact scores."""
 
     table: Array
     inner: SmallestSet
@@ -171,12 +160,13 @@ def watched(parameters: Parameters) -> dict[str, Any]:
     A step counts while the largest score is above ``resolution`` times that of the first step: below, the scores are
     differences of nearly equal numbers, and rounding decides which is the largest.  ``left_out`` counts the others.
     """
-    problem = problem_of(parameters)
-    steps = parameters["epochs"] * problem.n_features
-    table = np.zeros((steps, 5))
-    oracle = named_part(parameters["oracle"], ORACLES)
-    options = {"steepness": parameters["steepness"], "step": "fixed", "tol": 0.0, "record": None}
-    whole_run(problem, rule=Watched(table), oracle=oracle, max_iter=steps, rng=parameters["seed"], **options)
+    n = parameters["features"]
+    table, active_set = (
+        np.zeros((parameters["epochs"] * n, 5)),
+        ASCD().prepare(problem_of(parameters).parts, None, None),
+    )
+    options = {"steepness": parameters["steepness"], "step": "fixed", "record": None}
+    whole_run(parameters, Watched(table, active_set, np.empty(n)), parameters["oracle"], **options)
     counts = table[:, 2] > parameters["resolution"] ** 2 * table[0, 2]
     uniform, active, steepest, contained, outside = table[counts].T
     return {
@@ -192,29 +182,28 @@ def watched(parameters: Parameters) -> dict[str, Any]:
 
 def exact_is_steepest(parameters: Parameters) -> dict[str, Any]:
     """Compare the objectives of ASCD with δ = 0 and the true start with those of SCD."""
-    problem = problem_of(parameters)
-    n, steps = problem.n_features, parameters["epochs"] * problem.n_features
-    options = {"oracle": "exact", "step": "fixed", "max_iter": steps, "tol": 0.0, "record": n, "rng": 0}
-    mine, steepest = (whole_run(problem, rule=rule, **options).trace.objective for rule in ("ascd", "steepest"))
-    return {"steps": steps, "largest_difference": float((np.abs(mine - steepest) / np.abs(steepest)).max())}
+    options = {"step": "fixed", "record": parameters["features"]}
+    mine, steepest = (whole_run(parameters, rule, "exact", **options).trace.objective for rule in ("ascd", "steepest"))
+    return {
+        "steps": parameters["epochs"] * parameters["features"],
+        "largest_difference": float((np.abs(mine - steepest) / np.abs(steepest)).max()),
+    }
 
 
 def family(parameters: Parameters) -> dict[str, Any]:
     """The lower bound: n·‖∇‖²_∞/‖∇‖² along steepest descent from the worst start, for several n and α."""
-    rows = []
-    for n in parameters["sizes"]:
-        for alpha in parameters["alphas"]:
-            Q = theory.lower_bound_matrix(n, alpha)
-            rows.append(
-                {
-                    "n": n,
-                    "alpha": alpha,
-                    "ratio": float(_gains(Q, theory.worst_start(n, alpha), 3 * n).max()),
-                    "constant": theory.cycling_constant(n, alpha),
-                    "bound": n * theory.gradient_ratio_bound(n, alpha),
-                    "low": theory.cycling_constant_bound(n, alpha),
-                }
-            )
+    rows = [
+        {
+            "n": n,
+            "alpha": alpha,
+            "ratio": float(_gains(theory.lower_bound_matrix(n, alpha), theory.worst_start(n, alpha), 3 * n).max()),
+            "constant": theory.cycling_constant(n, alpha),
+            "bound": n * theory.gradient_ratio_bound(n, alpha),
+            "low": theory.cycling_constant_bound(n, alpha),
+        }
+        for n in parameters["sizes"]
+        for alpha in parameters["alphas"]
+    ]
     return {"rows": rows}
 
 

@@ -39,16 +39,8 @@ TABLE_POINTS, MOST_THIN = 5, 6
 SMALLEST_DRAWN = 1e-14
 PANELS_A_ROW = 4
 Numbers = Sequence[float]
-
-
-class Axis(NamedTuple):
-    """A horizontal axis: the key of its button, and its label."""
-
-    key: str
-    label: str
-
-
-TRACE_AXES = (Axis("epochs", "epochs (n steps)"), Axis("reads", "columns read"), Axis("seconds", "seconds"))
+#: The horizontal axes of a run: the key of its button, and its label.
+TRACE_AXES = {"epochs": "epochs (n steps)", "reads": "columns read", "seconds": "seconds"}
 
 
 class Series(NamedTuple):
@@ -79,7 +71,7 @@ class Chart(NamedTuple):
     key: str
     title: str
     caption: str
-    axes: tuple[Axis, ...]
+    axes: Mapping[str, str]  # key → label; the first one is shown first
     series: tuple[Series, ...]
     y_label: str
     right_label: str = ""
@@ -89,7 +81,8 @@ class Chart(NamedTuple):
     def plain(self) -> dict[str, Any]:
         """Return a form for JSON."""
         series = [one.plain(color) for one, color in zip(self.series, colors_of(self.series), strict=True)]
-        return {**self._asdict(), "axes": [axis._asdict() for axis in self.axes], "series": series}
+        axes = [{"key": key, "label": label} for key, label in self.axes.items()]
+        return {**self._asdict(), "axes": axes, "series": series}
 
 
 def colors_of(series: Sequence[Series]) -> list[str]:
@@ -106,19 +99,20 @@ def numbers_of(chart: Chart) -> tuple[list[str], list[list[str]]]:
 
     A curve that has ended, or is not drawn against the first axis, shows a dash.
     """
-    axis, shown = chart.axes[0], [series for series in chart.series if not series.thin]
+    (key, label), *_ = chart.axes.items()
+    shown = [series for series in chart.series if not series.thin]
     if not shown and chart.series:
         chosen = np.linspace(0, len(chart.series) - 1, MOST_THIN).round().astype(int)
         shown = [chart.series[number] for number in np.unique(chosen)]
-    ends = [float(x[end]) for series in shown if len(x := series.x.get(axis.key, ())) for end in (0, -1)]
+    ends = [float(x[end]) for series in shown if len(x := series.x.get(key, ())) for end in (0, -1)]
     spaced = np.geomspace if chart.far and ends and min(ends) > 0.0 else np.linspace
     places = spaced(min(ends), max(ends), TABLE_POINTS + 1).tolist() if ends else []
     has_right = any(len(series.right) for series in chart.series)
-    head = [f"at {axis.label}", *(f"{place:,.0f}" if place >= 1e3 else f"{place:.4g}" for place in places)]
+    head = [f"at {label}", *(f"{place:,.0f}" if place >= 1e3 else f"{place:.4g}" for place in places)]
     head += [f"{chart.right_label.partition(' (')[0]} at the end"] * has_right
     rows = []
     for series in shown:
-        row = [series.name, *(_value(series, axis.key, place) for place in places)]
+        row = [series.name, *(_value(series, key, place) for place in places)]
         rows.append(row + ([f"{series.right[-1]:.4g}"] if len(series.right) else ["–"] * has_right))
     return head, rows
 
@@ -171,14 +165,13 @@ def indexed(text: str) -> str:
 
 def _draw(chart: Chart, ax: Any, axis: str) -> None:
     """Draw one chart on matplotlib axes."""
-    known = {each.key: each.label for each in chart.axes}
-    key = axis if axis in known else chart.axes[0].key
+    key = axis if axis in chart.axes else next(iter(chart.axes))
     right = ax.twinx() if any(len(series.right) for series in chart.series) else None
     for series, color in zip(chart.series, colors_of(chart.series), strict=True):
         if key in series.x:
             _draw_series(series, np.asarray(series.x[key]), color, chart.log, ax, right)
     ax.set_title(indexed(chart.title), fontsize=10)
-    ax.set_xlabel(indexed(known[key]))
+    ax.set_xlabel(indexed(chart.axes[key]))
     ax.set_ylabel(indexed(chart.y_label), fontsize=9)
     if chart.far and len(chart.axes) > 1:
         ax.set_xscale("log")

@@ -72,7 +72,7 @@ def publish(results_path: Path, folder: Path, pictures: bool = True) -> dict[str
 
 def _draw(section: Section, folder: Path) -> list[Path]:
     """Draw one picture for each horizontal axis, the first as SVG, too."""
-    keys = {axis.key for chart in section.charts for axis in chart.axes}
+    keys = {key for chart in section.charts for key in chart.axes}
     drawn = draw_charts(section.charts, folder / section.key, "epochs", section.title)
     for key in ("reads", "seconds"):
         if key in keys:
