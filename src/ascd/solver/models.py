@@ -251,33 +251,49 @@ class DeviceModel(CoordinateModel):
         products.largest = products.largest or 1.0
 
     def sweep(self, target: float, most: int) -> tuple[float, int]:
-        """Take proximal steps with momentum."""
+        """Take proximal steps with momentum; the best point is kept."""
         violation = self.violation()
         if violation <= target:
             return violation, 0
-        done = self._advance(most, target)
-        return self.violation(), done
+        best = self.state
+        ahead, derivative, t = best.x.copy(), best.gradient.copy(), 1.0
+        for number in range(1, most + 1):
+            now = self.state
+            found, is_short, is_uphill = self._proximal_step(ahead, derivative)
+            if not is_short:  # L was too small: from the point before, with a larger one
+                ahead, derivative, t = now.x.copy(), now.gradient.copy(), 1.0
+                continue
+            self._go_to(found)
+            best = found if found.value <= best.value else best
+            if number == most or (number % 5 == 0 and self.violation() <= target):
+                break
+            following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
+            share, t = (0.0, 1.0) if is_uphill else ((t - 1.0) / following, following)
+            ahead = found.x + share * (found.x - now.x)
+            derivative = found.gradient + share * (found.gradient - now.gradient)
+        # what falls less than rounding errors of the cost is not seen in Q: the last point is the best then
+        is_best = self.state.value <= best.value + tuning.OBJECTIVE_ROUNDING * best.cost
+        self._go_to(self.state if is_best else best)
+        return self.violation(), number
 
     def minimise_refined(self, target: float, most_steps: int) -> bool:
-        """Minimise and correct until the true violation is at most ``target``; False where G is too far from it."""
+        """Minimise until the true violation is at most ``target``; False where G is too far from it.
+
+        After each run gradients are computed as they truly are; where Q has not fallen, it goes back.
+        """
         left = self.violation()
         while left > target:
             start, before, goal = self.state, left, max(target, 1e-2 * left)
             is_there = self.minimise(goal, most_steps) <= goal
-            is_lower = self._correct(start)
+            moved = self.x - start.x
+            curved = self.products.times_exactly(moved)
+            fall = float(moved @ (start.gradient + 0.5 * curved)) + self.state.cost - start.cost
+            is_lower = fall <= tuning.OBJECTIVE_ROUNDING * start.cost
+            self._go_to(DeviceIterate(self.x, start.gradient + curved, 0.0, self.state.cost) if is_lower else start)
             left = self.violation()
             if left > target and not (is_there and is_lower and left <= 0.5 * before):
                 return False
         return True
-
-    def _correct(self, start: DeviceIterate) -> bool:
-        """Compute the gradients as they truly are, after moves from ``start``; go back there if it is lower."""
-        moved = self.x - start.x
-        curved = self.products.times_exactly(moved)
-        fall = float(moved @ (start.gradient + 0.5 * curved)) + self.state.cost - start.cost
-        is_lower = fall <= tuning.OBJECTIVE_ROUNDING * start.cost
-        self._go_to(DeviceIterate(self.x, start.gradient + curved, 0.0, self.state.cost) if is_lower else start)
-        return is_lower
 
     def violation(self) -> float:
         """The largest one at the present point."""
@@ -293,29 +309,6 @@ class DeviceModel(CoordinateModel):
         cost = float(cost_of(self.parts, self.columns, x))
         fall = float(change @ (now.gradient + 0.5 * curved)) + cost - now.cost
         return DeviceIterate(x, now.gradient + curved, now.value + fall, cost)
-
-    def _advance(self, count: int, target: float) -> int:
-        """The best point of the steps is kept."""
-        best = self.state
-        ahead, derivative, t = best.x.copy(), best.gradient.copy(), 1.0
-        for number in range(1, count + 1):
-            now = self.state
-            found, is_short, is_uphill = self._proximal_step(ahead, derivative)
-            if not is_short:  # L was too small: from the point before, with a larger one
-                ahead, derivative, t = now.x.copy(), now.gradient.copy(), 1.0
-                continue
-            self._go_to(found)
-            best = found if found.value <= best.value else best
-            if number == count or (number % 5 == 0 and self.violation() <= target):
-                break
-            following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
-            share, t = (0.0, 1.0) if is_uphill else ((t - 1.0) / following, following)
-            ahead = found.x + share * (found.x - now.x)
-            derivative = found.gradient + share * (found.gradient - now.gradient)
-        # what falls less than rounding errors of the cost is not seen in Q: the last point is the best then
-        is_best = self.state.value <= best.value + tuning.OBJECTIVE_ROUNDING * best.cost
-        self._go_to(self.state if is_best else best)
-        return number
 
     def _proximal_step(self, ahead: Array, derivative: Array) -> tuple[DeviceIterate, bool, bool]:
         """The state after a step from ``ahead``, whether it is as short as the bound L promises, and whether uphill."""
