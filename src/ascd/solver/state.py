@@ -52,9 +52,9 @@ class State:
         self.order = problem.groups.order
         self.reads = 0
         self.penalty, self.terms = problem.penalty, problem.terms()
-        self._seen: Evaluation | None = None
-        self.x, self.constant, self.is_fresh = np.zeros(x.shape), np.zeros(self.outputs), True
-        self._evaluate(np.zeros((self.d, self.outputs)) + problem.offset)
+        self.x, self.is_fresh = np.zeros(x.shape), True
+        self._seen: Any  # an Evaluation, or None where it is postponed
+        self._seen, self.constant = self.evaluate_at(np.zeros((self.d, self.outputs)) + problem.offset)
         self.zero_value, self.zero_constant = self.seen.value, self.constant
         if x.any():
             self.postpone(x, constant.copy())
@@ -69,7 +69,6 @@ class State:
         """The loss at the point."""
         if self._seen is None:
             self.recompute()
-        assert self._seen is not None
         return self._seen
 
     @property
@@ -106,13 +105,21 @@ class State:
         return product
 
     def recompute(self) -> None:
-        """Compute the predictor from x itself, again where a large constant has left it few digits."""
+        """Compute the predictor from x itself, again where a large constant has left it few digits.
+
+        Where a number may be added to all outputs, it is 0: constants and unpenalised coefficients have a mean of 0.
+        """
         if self.is_invariant:
-            self._centre()
+            free = np.repeat(self.terms.is_unpenalised, self.problem.groups.sizes)
+            self.x = self.x.copy()
+            self.x[free] -= self.x[free].mean(axis=1, keepdims=True)
+            self.constant = self.constant - self.constant.mean()
         before = np.abs(self.constant)
         while True:
             rows = self.support
-            self._evaluate(self.product_of(rows, self.x[rows]) + (self.constant + self.problem.offset))
+            predictor = self.product_of(rows, self.x[rows]) + (self.constant + self.problem.offset)
+            self._seen, shift = self.evaluate_at(predictor)
+            self.constant = self.constant + shift
             if not self.has_cancelled(before):
                 break
             # the smallest so far of each: constants that are nothing but rounding would change for ever
@@ -157,14 +164,3 @@ class State:
     def is_invariant(self) -> bool:
         """Return whether the loss is invariant to one number added to all outputs (softmax) that nothing penalises."""
         return bool(self.loss.is_coupled and (self.intercept or self.terms.unpenalised.size))
-
-    def _centre(self) -> None:
-        """Make that number 0: unpenalised coefficients and constants have mean 0 over the outputs."""
-        rows = np.repeat(self.terms.is_unpenalised, self.problem.groups.sizes)
-        self.x = self.x.copy()
-        self.x[rows] -= self.x[rows].mean(axis=1, keepdims=True)
-        self.constant = self.constant - self.constant.mean()
-
-    def _evaluate(self, predictor: Array) -> None:
-        self._seen, shift = self.evaluate_at(predictor)
-        self.constant = self.constant + shift
