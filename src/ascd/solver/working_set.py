@@ -98,17 +98,12 @@ class Chooser:
         if blocks.size > self.size:
             blocks = blocks[np.argpartition(-score[blocks], self.size - 1)[: self.size]]
             blocks.sort()
-        return self._cached(blocks.copy())
-
-    def _cached(self, blocks: Array) -> Array:
-        """Where most of the columns that join are cached, leave the others to the next round."""
-        state = self.state
-        if not (state.matrix.brings_columns and state.terms.is_by_coordinate):
-            return blocks
-        is_cached: Array = state.matrix.are_near(blocks)
-        joining = state.x[blocks, 0] == 0.0
-        are_there = 2 * np.count_nonzero(is_cached & joining) >= np.count_nonzero(joining)
-        return blocks[is_cached | ~joining] if are_there else blocks
+        if state.matrix.brings_columns and state.terms.is_by_coordinate:
+            is_cached, joining = state.matrix.are_near(blocks), state.x[blocks, 0] == 0.0
+            # where most of the columns that join are cached, the others are left to the next round
+            if 2 * np.count_nonzero(is_cached & joining) >= np.count_nonzero(joining):
+                blocks = blocks[is_cached | ~joining]
+        return blocks
 
     def _share(self, working: WorkingSet) -> float:
         """Return the share of the largest violation that the set may keep."""
