@@ -24,31 +24,16 @@ from sklearn import config_context, get_config
 from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
-from sklearn.utils.metadata_routing import (
-    UNUSED,
-    MetadataRouter,
-    MethodMapping,
-    get_routing_for_object,
-    process_routing,
-)
+from sklearn.utils import metadata_routing as routing
 
 from ascd._core.checks import Array, as_finite_vector
 from ascd._core.threads import threads_here, use_threads
+from ascd.estimators import least_squares
 from ascd.estimators._base import LinearClassifier, LinearModel, LinearRegressor
 from ascd.estimators._data import Training, fit_method, is_outside, to_numpy
 from ascd.estimators._parameters import RATIOS, Parameter, Self, StrOptions, estimator
 from ascd.estimators._solving import Followed, Settings, alpha_grid, as_Cs, as_ratio, warn_of_shortfalls
 from ascd.estimators.huber import HuberRegressor
-from ascd.estimators.least_squares import (
-    ElasticNet,
-    GroupLasso,
-    Lasso,
-    MultiTaskElasticNet,
-    MultiTaskLasso,
-    Ridge,
-    SparseGroupLasso,
-    lasso_path,
-)
 from ascd.estimators.logistic import LogisticRegression, PoissonRegressor, half_deviance
 from ascd.estimators.svm import LinearSVC
 from ascd.results import Round, Status, looking_on, progress_bar
@@ -132,8 +117,8 @@ class CrossValidated(LinearModel):
     def get_metadata_routing(self) -> Any:
         """Return where metadata go, for scikit-learn's metadata routing."""
         splitter = check_cv(self.cv, classifier=is_classifier(self))
-        mapping = MethodMapping().add(caller="fit", callee="split")
-        return MetadataRouter(owner=self).add_self_request(self).add(splitter=splitter, method_mapping=mapping)
+        mapping = routing.MethodMapping().add(caller="fit", callee="split")
+        return routing.MetadataRouter(owner=self).add_self_request(self).add(splitter=splitter, method_mapping=mapping)
 
     def _folds(self, data: Training, params: dict[str, Any]) -> list[tuple[Array, Array]]:
         """Return weights for fitting and the indices of the samples to score, for each fold of the splitter."""
@@ -141,7 +126,7 @@ class CrossValidated(LinearModel):
         X, weight, n = data.X, data.weight, data.X.shape[0]
         labels = vars(self)["classes_"][data.y] if is_classifier(self) else data.y
         cv = check_cv(self.cv, labels, classifier=is_classifier(self))
-        takes_weights = weight is not None and get_routing_for_object(cv).consumes("split", ["sample_weight"])
+        takes_weights = weight is not None and routing.get_routing_for_object(cv).consumes("split", ["sample_weight"])
         routed = self._routed("fit", params, {"sample_weight": weight} if takes_weights else {}, "splitter", "split")
         # scikit-learn's own splitters only count the rows, but would convert a sparse matrix
         counts_rows = type(cv).__module__.startswith("sklearn.model_selection.")
@@ -171,7 +156,7 @@ class CrossValidated(LinearModel):
     def _routed(self, caller: str, params: dict[str, Any], known: dict[str, Any], to: str, callee: str) -> Any:
         """Return what metadata routing sends to a method of the splitter or scorer; ``known`` where it is off."""
         if get_config()["enable_metadata_routing"]:
-            return process_routing(self, caller, **known, **params)[to][callee]
+            return routing.process_routing(self, caller, **known, **params)[to][callee]
         if params:
             raise ValueError(
                 f"{type(self).__name__}.{caller} takes {', '.join(params)} with scikit-learn's metadata routing only: "
@@ -296,7 +281,7 @@ class PathCV(CrossValidated, LinearRegressor):
         setattr(self, self._error_path, np.squeeze(errors))
         self.alphas_ = grids[0] if len(grids) == 1 or not isinstance(self.alphas, Integral) else np.array(grids)
         fits = [one.coefs for one in paths[ratio :: len(grids)]]
-        if isinstance(self, MultiTaskElasticNet):  # norms over the targets
+        if isinstance(self, least_squares.MultiTaskElasticNet):  # norms over the targets
             dense = [one.toarray().reshape(self.n_features_in_, -1, grids[ratio].size) for one in fits]
             fits = [sparse.csc_array(np.hypot.reduce(one, axis=1)) for one in dense]  # squares may overflow
         self.coef_path_ = sparse.csc_matrix(sum(fits[1:], start=fits[0]) / len(fits))
@@ -304,7 +289,7 @@ class PathCV(CrossValidated, LinearRegressor):
 
 
 @estimator
-class ElasticNetCV(PathCV, ElasticNet):  # type: ignore[misc]
+class ElasticNetCV(PathCV, least_squares.ElasticNet):  # type: ignore[misc]
     r"""Elastic net with alpha and l1_ratio chosen by cross-validation.
 
     Examples
@@ -325,7 +310,7 @@ class ElasticNetCV(PathCV, ElasticNet):  # type: ignore[misc]
 
 
 @estimator
-class LassoCV(ElasticNetCV, Lasso):  # type: ignore[misc]
+class LassoCV(ElasticNetCV, least_squares.Lasso):  # type: ignore[misc]
     r"""Lasso with alpha chosen by cross-validation.
 
     Examples
@@ -340,11 +325,11 @@ class LassoCV(ElasticNetCV, Lasso):  # type: ignore[misc]
 
     l1_ratio: ClassVar[float] = 1.0  # type: ignore[misc]
     verbose: Any = False
-    path = staticmethod(lasso_path)
+    path = staticmethod(least_squares.lasso_path)
 
 
 @estimator
-class SparseGroupLassoCV(PathCV, SparseGroupLasso):
+class SparseGroupLassoCV(PathCV, least_squares.SparseGroupLasso):
     r"""Sparse group Lasso with alpha and l1_ratio chosen by cross-validation.
 
     Examples
@@ -361,7 +346,7 @@ class SparseGroupLassoCV(PathCV, SparseGroupLasso):
 
 
 @estimator
-class GroupLassoCV(SparseGroupLassoCV, GroupLasso):
+class GroupLassoCV(SparseGroupLassoCV, least_squares.GroupLasso):
     r"""Group Lasso with alpha chosen by cross-validation.
 
     Examples
@@ -378,7 +363,7 @@ class GroupLassoCV(SparseGroupLassoCV, GroupLasso):
 
 
 @estimator
-class MultiTaskElasticNetCV(PathCV, MultiTaskElasticNet):
+class MultiTaskElasticNetCV(PathCV, least_squares.MultiTaskElasticNet):
     r"""Multi-task elastic net with alpha and l1_ratio chosen by cross-validation, as scikit-learn's.
 
     Examples
@@ -396,7 +381,7 @@ class MultiTaskElasticNetCV(PathCV, MultiTaskElasticNet):
 
 
 @estimator
-class MultiTaskLassoCV(MultiTaskElasticNetCV, MultiTaskLasso):
+class MultiTaskLassoCV(MultiTaskElasticNetCV, least_squares.MultiTaskLasso):
     r"""Multi-task Lasso with alpha chosen by cross-validation, as scikit-learn's.
 
     Examples
@@ -470,7 +455,7 @@ class HuberRegressorCV(PathCV, HuberRegressor):
 
 
 @estimator
-class RidgeCV(PathCV, Ridge):  # type: ignore[misc]
+class RidgeCV(PathCV, least_squares.Ridge):  # type: ignore[misc]
     r"""Ridge regression with alpha chosen by cross-validation, for one target.
 
     Examples
@@ -496,7 +481,7 @@ class ClassifierCV(CrossValidated, LinearClassifier):
     C: ClassVar[float] = 1.0
 
     #: Weights of ``score`` are for the scorer: one that takes none is an error.
-    __metadata_request__score = {"sample_weight": UNUSED}  # noqa: RUF012
+    __metadata_request__score = {"sample_weight": routing.UNUSED}  # noqa: RUF012
     _strength = "C"
     _keeps_float32: ClassVar[bool] = False
     #: The estimator that has one C.
@@ -585,7 +570,7 @@ class ClassifierCV(CrossValidated, LinearClassifier):
 
     def get_metadata_routing(self) -> Any:
         """Return where metadata go, for scikit-learn's metadata routing."""
-        mapping = MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score")
+        mapping = routing.MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score")
         return super().get_metadata_routing().add(scorer=self._get_scorer(), method_mapping=mapping)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, **score_params: Any) -> float:
