@@ -125,27 +125,25 @@ def sentence(rows: list[Evidence], resamples: int) -> str:
     return f"{number} {keep} sign in at least 90 % of the {resamples} fits: {named}."
 
 
-def _plain_again(estimator: Any) -> Any:
-    """Return an unfitted estimator with the options of a fitted one, and with what cross-validation has chosen."""
-    from ascd import estimators
-
-    plain = getattr(estimators, type(estimator).__name__.removesuffix("CV"))
-    given = estimator.get_params()
-    shared = {name: given[name] for name in plain().get_params() if name in given}
-    for name in ("alpha", "C", "l1_ratio"):
-        if hasattr(estimator, f"{name}_"):  # of several classes, that of the first
-            shared[name] = float(np.ravel(getattr(estimator, f"{name}_"))[0])
-    return plain(**shared)
-
-
 def _resampled(estimator: Any, data: LabeledData, resamples: int, is_classifier: bool) -> Array:
-    """Return the coefficients of all fits, of shape (resamples, n_outputs, n_features)."""
+    """Return the coefficients of all fits, of shape (resamples, n_outputs, n_features).
+
+    The estimator has the options of the fitted one, and what cross-validation has chosen.
+    """
     from sklearn.utils import resample
+
+    from ascd import estimators
 
     n = len(data.y)
     if n < FEWEST_SAMPLES:
         raise ValueError(f"--explain needs at least {FEWEST_SAMPLES} samples to draw halves from; there are {n}")
-    plain, strata, found = _plain_again(estimator), data.y if is_classifier else None, []
+    given = estimator.get_params()
+    plain = getattr(estimators, type(estimator).__name__.removesuffix("CV"))()
+    plain.set_params(**{name: given[name] for name in plain.get_params() if name in given})
+    for name in ("alpha", "C", "l1_ratio"):
+        if hasattr(estimator, f"{name}_"):
+            plain.set_params(**{name: getattr(estimator, f"{name}_")})
+    strata, found = data.y if is_classifier else None, []
     if is_classifier:  # C weighs the sum over the samples: half of them, twice the weight
         plain.set_params(C=plain.C * n / (n // 2))
     with advancing(f"fitting {resamples} halves") as advance, warnings.catch_warnings():

@@ -99,18 +99,13 @@ def _taken(kind: Any, given: dict[str, Any]) -> Any:
 
 
 def read_data(source: DataOptions) -> tables.LabeledData:
-    """Read the data file, or open data that stay on their disk."""
-    if source.stays_on_disk:
-        return _open(source)
-    data = reading.read_table(source.data, source.target, source.format, source.dialect, source.choices)
-    tables.check_complete(data, source.data.name, COMPLETE)
-    return data
-
-
-def _open(source: DataOptions) -> tables.LabeledData:
-    """Open data that are read chunk by chunk, and read their target."""
+    """Read the data file; of data that stay on their disk read the target alone."""
     from pandas import Series
 
+    if not source.stays_on_disk:
+        table = reading.read_table(source.data, source.target, source.format, source.dialect, source.choices)
+        tables.check_complete(table, source.data.name, COMPLETE)
+        return table
     if source.choices.drop or source.choices.impute:
         raise click.UsageError("--drop and --impute need the data in memory; ascd convert has --drop")
     without, target = source.choices.without, source.target

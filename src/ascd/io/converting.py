@@ -167,7 +167,7 @@ def _write_groups(path: Path, folder: Path, size: int, drop: bool) -> dict[str, 
             columns.sum_duplicates()
             stored = columns.data, columns.indices, columns.indptr, y
             for kind, numbers in zip(opening.GROUP_FILES, stored, strict=True):
-                np.save(folder / f"{opening.group_name(len(offsets))}.{kind}.npy", numbers)
+                np.save(opening.group_file(folder, len(offsets), kind), numbers)
             offsets.append(columns.indptr)
             ends.append(ends[-1] + len(y))
     if not any(one[-1] for one in offsets):
@@ -176,5 +176,5 @@ def _write_groups(path: Path, folder: Path, size: int, drop: bool) -> dict[str, 
     n = max(one.size - 1 for one in offsets)
     for number, one in enumerate(offsets):  # later groups may have more columns
         padded = np.concatenate([one, np.full(n + 1 - one.size, one[-1])]).astype(np.int64)
-        np.save(folder / f"{opening.group_name(number)}.indptr.npy", padded[first:])
+        np.save(opening.group_file(folder, number, "indptr"), padded[first:])
     return {"ends": ends, "first": first}

@@ -16,7 +16,6 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -61,6 +60,7 @@ class OnDisk:
             )
         self.reader, self.shape, self.size, self._memory = reader, reader.shape, reader.size, memory
         self.feature_names, self.y = names, y
+        self._design: Any = None
         if np.dtype(getattr(reader, "dtype", None)).newbyteorder("=") == np.float32:
             self.dtype = np.dtype(np.float32)  # coefficients shall be float32 too
 
@@ -76,15 +76,12 @@ class OnDisk:
 
     def as_design(self) -> Any:
         """Return the data as a matrix for problems; the same object in every call."""
+        if self._design is None:
+            from ascd.matrix.files import FileMatrix
+
+            self._design = FileMatrix(self.reader, self._memory)
+            self._design.feature_names = self.feature_names
         return self._design
-
-    @cached_property
-    def _design(self) -> Any:
-        from ascd.matrix.files import FileMatrix
-
-        design = FileMatrix(self.reader, self._memory)
-        design.feature_names = self.feature_names
-        return design
 
 
 def open_data(path: Any, *, target: str | None = None, without: Sequence[str] = (), memory: Any = None) -> OnDisk:
@@ -302,7 +299,10 @@ class ParquetReader:
         self.shape = (int(self.ends[-1]), len(self.names))
         self.size = 8 * self.shape[0] * self.shape[1]
         self.counts = np.full(self.shape[1], self.shape[0])
-        self.y = None if target is None else self._column(target)
+        self.y = None
+        if target is not None:  # as it is: it may be text
+            parts = [self._table(k, [target]).column(target) for k in range(len(self.groups))]
+            self.y = np.concatenate([one.to_pandas().to_numpy() for one in parts]) if parts else np.empty(0)
 
     def read(self, rows: slice, columns: Array | None) -> Array:
         """Return columns of one row group in Fortran order; all its rows are decoded, some converted."""
@@ -313,11 +313,6 @@ class ParquetReader:
         for j, name in enumerate(names):
             out[:, j] = table.column(name).to_numpy(zero_copy_only=False)
         return out
-
-    def _column(self, name: str) -> Array:
-        """Return one column of all rows as it is (the target may be text)."""
-        parts = [self._table(k, [name]).column(name).to_pandas().to_numpy() for k in range(len(self.groups))]
-        return np.concatenate(parts) if parts else np.empty(0)
 
     def _table(self, number: int, names: list[str]) -> Any:
         path, state, group = self.groups[number]
@@ -368,9 +363,9 @@ def _number_type(schema: Any, name: str, path: Path) -> Any:
 # ---- folders of sparse row groups
 
 
-def group_name(number: int) -> str:
-    """Return the beginning of the names of a row group's files."""
-    return f"rows-{number:05d}"
+def group_file(folder: Path, number: int, kind: str) -> Path:
+    """Return one of the files of a row group."""
+    return folder / f"rows-{number:05d}.{kind}.npy"
 
 
 class SparseReader:
@@ -386,7 +381,7 @@ class SparseReader:
                 raise ValueError(f"{INDEX} is not an index that this version of ascd knows")
             self.first, self.ends, self.groups, targets = index["first"], np.array(index["ends"]), [], []
             for number in range(self.ends.size - 1):
-                data, rows, offsets, y = (Numbers(folder / f"{group_name(number)}.{one}.npy") for one in GROUP_FILES)
+                data, rows, offsets, y = (Numbers(group_file(folder, number, one)) for one in GROUP_FILES)
                 self.groups.append((data, rows, _offsets_of(offsets, data, rows)))
                 targets.append(y.take())
             if not targets or [len(one) for one in targets] != np.diff(self.ends).tolist():
