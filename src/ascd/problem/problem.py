@@ -20,10 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array, as_parameter, as_vector, finite_values
+from ascd._core.checks import Array, as_finite_vector, as_parameter, finite_values
 from ascd._core.contracts import check_methods, methods_of, users_classes
 from ascd._core.threads import as_n_jobs, use_threads
-from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, Matrix, as_block
 from ascd.matrix.open import open_design
 from ascd.problem.arithmetic import lengths_of_blocks, norm
@@ -188,10 +187,9 @@ class Problem:
                 "several classes use ascd.solve or ascd.path"
             )
         bound, square = self.loss.bound, self.column_stats.square
-        lipschitz = bound * square if bound < math.inf else np.full(self.n_features, bound)
-        if not lipschitz.all():
-            # any positive number bounds the curvature of a zero column; the smallest gives its penalty the longest step
-            lipschitz[lipschitz == 0.0] = lipschitz[lipschitz > 0.0].min(initial=math.inf if lipschitz.any() else 1.0)
+        # any positive number bounds the curvature of a zero column; the smallest gives its penalty the longest step
+        least = square[square > 0.0].min(initial=math.inf) if square.any() else 1.0
+        lipschitz = bound * np.where(square > 0.0, square, least)
         gain, slack = (bound, 0.0) if self.loss.is_quadratic else (0.5 * bound, 0.5 * bound)
         return Parts(
             self.design.matrix, self.loss.sample, self.loss.loss, self.penalty, self.norm, lipschitz,
@@ -290,16 +288,13 @@ class Problem:
     # ---- coefficients in the order of the blocks
 
     def as_point(self, x: Any, name: str) -> Array:
-        """Return coefficients (n_features, n_outputs), or flat ones for one target, in the order of the blocks."""
-        array: Array = as_vector(np.ravel(x), name).reshape(np.shape(x))
-        shape = (self.n_features, self.n_outputs)
-        if self.is_by_coordinate and array.shape != shape[:1]:
-            raise ValueError(f"{name} must have length {shape[0]}; got shape {array.shape}")
-        if array.shape != shape and not (self.n_outputs == 1 and array.shape == shape[:1]):
-            allowed = f"{shape[:1]} or {shape}" if self.n_outputs == 1 else f"{shape}"
-            raise ValueError(f"{name} must have the shape {allowed}; got {array.shape}")
-        finite_values(array, name)
-        return np.ascontiguousarray(array.reshape(shape)[self.groups.order])
+        """Return coefficients (n_features, n_outputs) in the order of the blocks; for one target flat ones will do."""
+        array = as_finite_vector(np.ravel(x), name).reshape(np.shape(x))
+        shape = (self.n_features,) if self.is_by_coordinate else (self.n_features, self.n_outputs)
+        if array.shape != shape and (self.n_outputs > 1 or array.shape != shape[:1]):
+            allowed = f"length {shape[0]}" if self.n_outputs == 1 else f"the shape {shape}"
+            raise ValueError(f"{name} must have {allowed}; got shape {array.shape}")
+        return np.ascontiguousarray(array.reshape(-1, self.n_outputs)[self.groups.order])
 
     def as_given(self, point: Array) -> Array:
         """Return a copy of coefficients in the user's order and shape."""
@@ -406,13 +401,6 @@ def check_norms(design: Any, column_stats: ColumnStats, weight: Any, bound: floa
 
 def check_finite(design: Matrix, total: Array) -> None:
     """Raise a ValueError that names what is not finite; ``total`` are the sums of the columns, which show where."""
-    columns, names = np.flatnonzero(~np.isfinite(total)), design.feature_names
-    step = max(1, costs.BLOCK // design.shape[0])
-    for some in (columns[start : start + step] for start in range(0, columns.size, step)):
-        block = as_block(design.take(some), design.shape[0])
-        try:
-            finite_values(block, "A")
-        except ValueError as error:
-            j = some[~np.isfinite(block).all(axis=0)][0]
-            first = f"{j}" if names is None else repr(names[j])
-            raise ValueError(f"{error}; the first column with such is {first}") from None
+    for j in np.flatnonzero(~np.isfinite(total)).tolist():
+        name = j if design.feature_names is None else repr(design.feature_names[j])
+        finite_values(as_block(design.take(np.array([j])), design.shape[0]), f"column {name} of A")

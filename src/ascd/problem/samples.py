@@ -126,9 +126,10 @@ class Outputs:
 # ---- values, gradients and curvatures
 
 
-def price_of(loss: Any) -> float:
-    """Return the nanoseconds for the loss of a sample with its gradient and curvature."""
-    return costs.SAMPLE if loss.is_quadratic() else costs.CURVED_SAMPLE
+def over_samples(function: Any, sample: Any, loss: Any, predictor: Array, *given: Any) -> Any:
+    """Return the sum of what a kernel returns for parts of the samples, which threads share."""
+    price = costs.SAMPLE if loss.is_quadratic() else costs.CURVED_SAMPLE  # nanoseconds
+    return by_parts(price, predictor.size, SAMPLES_A_PART, function, sample, loss, predictor, *given).sum(axis=0)
 
 
 def evaluate_samples(
@@ -139,36 +140,20 @@ def evaluate_samples(
     ``most`` is what the curvatures sum to at most: it tells, in the target's own units, where there is hardly any, and
     how long a first step is then.  Without it there is no constant.
     """
+    given, search = (sample, loss, predictor), np.zeros(5)
     if most is None:
-        _gradients(sample, loss, predictor, 0.0, gradient, curvature)
-        return _losses(sample, loss, predictor, 0.0), 0.0
-    search = np.zeros(5)
+        over_samples(evaluate_part, *given, 0.0, gradient, curvature)
+        return float(over_samples(add_losses, *given, 0.0)), 0.0
     if predictor.size <= SAMPLES_A_PART:
-        return float(balance(sample, loss, predictor, gradient, curvature, most, search)), float(search[T])
+        return float(balance(*given, gradient, curvature, most, search)), float(search[T])
     reach = farthest(predictor)
     for number in range(MOST_NEWTON_STEPS):  # ``best_constant`` by parts
-        first, second, size = _gradients(sample, loss, predictor, search[T], gradient, curvature)
+        first, second, size = over_samples(evaluate_part, *given, search[T], gradient, curvature).tolist()
         if is_balanced(search, number, first, second, size, most, reach, predictor.size):
             break
-    total = _losses(sample, loss, predictor, search[T])
+    total = float(over_samples(add_losses, *given, search[T]))
     predictor += search[T]
     return total, float(search[T])
-
-
-def _losses(sample: Any, loss: Any, predictor: Array, t: float) -> float:
-    """Return Σ s·loss at the predictor plus t."""
-    price = price_of(loss)
-    return float(by_parts(price, predictor.size, SAMPLES_A_PART, add_losses, sample, loss, predictor, t).sum())
-
-
-def _gradients(
-    sample: Any, loss: Any, predictor: Array, t: float, gradient: Array, curvature: Array
-) -> tuple[float, float, float]:
-    """Fill in s·loss' and s·loss'' at the predictor plus t; return Σ s·loss', Σ s·loss'' and Σ |s·loss'|."""
-    given = sample, loss, predictor, t, gradient, curvature
-    sums = by_parts(price_of(loss), predictor.size, SAMPLES_A_PART, evaluate_part, *given)
-    first, second, size = (sums[0] if len(sums) == 1 else sums.sum(axis=0)).tolist()
-    return first, second, size
 
 
 @helper
@@ -264,9 +249,8 @@ def is_balanced(
 
 
 def gap_of_samples(sample: Any, loss: Any, predictor: Array, dual: Array, reach: Array, scale: float) -> float:
-    """Return ``sample_gap`` of all samples, by parts that threads share."""
-    given = sample, loss, predictor, dual, reach, scale
-    return float(by_parts(2.0 * price_of(loss), predictor.size, SAMPLES_A_PART, gap_of_part, *given).sum())
+    """Return ``sample_gap`` of all samples."""
+    return float(over_samples(gap_of_part, sample, loss, predictor, dual, reach, scale))
 
 
 @helper

@@ -54,7 +54,8 @@ class Softmax:
             sums = gradient.sum(axis=0)
             if np.abs(sums).max() <= BALANCED * float(np.abs(gradient).sum()):
                 break
-            step = constant_step(self._total(curvature), sums)
+            step = np.nan_to_num(-solve_singular(self._total(curvature), sums[:, None])[:, 0])
+            step *= min(1.0, 1e3 / max(1.0, float(np.abs(step).max())))  # exp(−1000) is 0, and the rest rounding
             for t in 0.5 ** np.arange(20):
                 there = self._evaluate(Z + t * step)
                 if there[0] <= value + 1e-4 * t * float(sums @ step) + 1e-15 * value:
@@ -123,15 +124,6 @@ class SoftmaxDual(GradientDual):
             return part, math.inf
         lengths = part[counted] * np.hypot.reduce(size[counted], axis=1) / np.sqrt(loss.weight[counted])
         return part, norm(lengths) * (1.0 + 1e-9)
-
-
-def constant_step(matrix: Array, gradient: Array) -> Array:
-    """Return Newton's step for the intercepts, of length 1000 at most: exp(−1000) is 0, and the rest rounding."""
-    step = -solve_singular(matrix, gradient[:, None])[:, 0]
-    largest = float(np.abs(step).max())
-    if not math.isfinite(largest):
-        return np.zeros(step.size)
-    return step * min(1.0, 1e3 / largest) if largest > 0.0 else step
 
 
 def solve_singular(matrix: Array, right: Array) -> Array:
