@@ -18,7 +18,9 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.threads import share
 from ascd.matrix import costs
-from ascd.matrix.columns import careful_products, fill_block, fill_squares
+from ascd.matrix.columns import careful_products, fill_block, fill_column_stats, fill_squares
+
+NOTHING = np.empty(0)
 
 
 class DataGone(ConnectionError):
@@ -92,20 +94,24 @@ class Matrix(ABC):
 
         ``weight`` is a number or has shape (n_samples,).
         """
-        every, ones = np.arange(self.shape[1]), np.ones((1, self.shape[0]))
-        found = np.ascontiguousarray(self.dots(every, np.concatenate([vectors, ones]).T).T)
-        return ColumnStats(self.squares(weight, every), self.squares(1.0, every), found[-1], found[:-1])
+        (d, n), count = self.shape, len(vectors)
+        vectors = vectors if count else np.zeros((1, d))
+        scale, weights = (float(weight), NOTHING) if np.ndim(weight) == 0 else (0.0, weight)
+        (square, plain, total), products = np.empty((3, n)), np.empty((len(vectors), n))
+        outs = square, plain, total, products
+        self._fill(fill_column_stats, np.arange(n), (scale, weights, vectors), *outs)
+        return ColumnStats(square, plain, total, products[:count])
 
     def squares(self, weight: Any, columns: Array) -> Array:
         """Return Σ_k s_k·a_kj² of these columns, s a number or a vector of shape (n_samples,)."""
         out = np.empty(columns.size)
-        self._fill(fill_squares, columns, weight, out)
+        self._fill(fill_squares, columns, (weight,), out)
         return out
 
     def careful_dots(self, columns: Array, vector: Array) -> tuple[Array, Array]:
         """Return ⟨a_j, vector⟩ for these columns with compensation, and bounds on the errors."""
         product, error = np.empty((2, columns.size))
-        self._fill(careful_products, columns, vector, product, error)
+        self._fill(careful_products, columns, (vector,), product, error)
         return product, error
 
     def means(self, columns: Array, weight: Array) -> Array:
@@ -113,12 +119,12 @@ class Matrix(ABC):
         total = float(weight.sum())
         return self.dots(columns, weight) / total if total > 0.0 else np.zeros(columns.size)
 
-    def _fill(self, kernel: Callable[..., None], columns: Array, given: Any, *outs: Array) -> None:
-        """Let a kernel fill a number for each column into ``outs``, some of the columns in local memory at a time."""
+    def _fill(self, kernel: Callable[..., None], columns: Array, given: tuple[Any, ...], *outs: Array) -> None:
+        """Let a kernel fill in numbers for each column, the last index of ``outs``, with some columns at a time."""
         step = max(1, int(min(columns.size, self.portion_bytes * columns.size / (8 * max(1, self.entries(columns))))))
         for there in (slice(start, start + step) for start in range(0, columns.size, step)):
             part, cost = self.take(columns[there]), self.pass_cost(columns[there])
-            share(cost, part.places.size, kernel, *part, given, *(out[there] for out in outs))
+            share(cost, part.places.size, kernel, *part, *given, *(out[..., there] for out in outs))
 
     # ---- products of columns with each other
 

@@ -272,12 +272,9 @@ class Chunks(Remote):
                 out[span] += change
 
     def fetch(self, columns: Array) -> Local:
-        return self._joined(self._ask(block, columns), columns.size)
-
-    def _joined(self, found: Sequence[tuple[Any, list[Any]]], size: int) -> Local:
-        """Columns that have come, side by side; sparse if a chunk is."""
+        found = self._ask(block, columns)
         blocks = ((rows, there, one) for there, answers in found for rows, one in zip(self.spans, answers, strict=True))
-        return joined(blocks, (self.shape[0], size), self.is_sparse)
+        return joined(blocks, (self.shape[0], columns.size), self.is_sparse)
 
     def _ask(
         self, request: Request, columns: Array | None, of_rows: Callable[[slice], tuple[Any, ...]] = lambda _: (),
@@ -383,17 +380,16 @@ class WideChunks(Chunks, CachedMatrix):
         taken = 0.0 if cache is None else self._bytes(cache.columns)
         if not far.size or taken + most * self._bytes(far) / far.size > self.cache_bytes:
             return self.dots(columns, vector)
-        if cache is not None:
-            out[~is_far] = cache.local.dots(cache.place[columns[~is_far]], vector)
+        out[~is_far] = self.dots(columns[~is_far], vector)
         at_most = 4 + int(1.5 * most) // (self.column_ends.size - 1)  # somewhat more than its share
         # one number for all columns where that is enough: less travels
         ends = [float(one[0]) if (one == one[0]).all() else one for one in (low[is_far], high[is_far])]
         new, blocks, product = np.empty(0, dtype=np.int64), [], np.empty(far.size)
         for there, answers in self._ask(dots_and_worst, far, lambda _: (vector,), (*ends, at_most)):
             product[there], worst, found = answers[0]
-            blocks.append((slice(new.size, new.size + worst.size), [found]))
+            blocks.append((self.spans[0], slice(new.size, new.size + worst.size), found))
             new = np.concatenate([new, far[there][worst]])
         out[is_far] = product
         if new.size:
-            self._keep(self._joined(blocks, new.size), new, cache)
+            self._keep(joined(blocks, (self.shape[0], new.size), self.is_sparse), new, cache)
         return out

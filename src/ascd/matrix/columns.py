@@ -88,19 +88,20 @@ def fill_block(matrix: Any, places: Array, block: Array) -> None:
 
 @kernel
 def fill_column_stats(
-    matrix: Any, scale: float, weights: Array, vectors: Array, square: Array, plain: Array, total: Array,
-    products: Array, start: int, stop: int,
+    matrix: Any, columns: Array, scale: float, weights: Array, vectors: Array, square: Array, plain: Array,
+    total: Array, products: Array, start: int, stop: int,
 ) -> None:  # fmt: skip
     """Column by column, so that a second reading finds it in the cache; mostly one is enough.
 
     All samples have the weight ``scale``, or each one of the ``weights``; there is at least one vector.
     """
     for number in range(start, stop):
-        j = wide(number)
-        plain[j], total[j], products[0, j] = sums_with_one(matrix, j, vectors[0])
+        i = wide(number)
+        j = wide(columns[i])
+        plain[i], total[i], products[0, i] = sums_with_one(matrix, j, vectors[0])
         for m in range(1, vectors.shape[0]):
-            products[m, j] = dot(matrix, j, vectors[m])
-        square[j] = weighted_square(matrix, j, weights) if weights.size > 0 else scale * plain[j]
+            products[m, i] = dot(matrix, j, vectors[m])
+        square[i] = weighted_square(matrix, j, weights) if weights.size > 0 else scale * plain[i]
 
 
 @kernel

@@ -5,6 +5,7 @@ Sums are float64, products of dense columns with each other come from the linear
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -14,15 +15,15 @@ from ascd._core.checks import Array
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
-from ascd.matrix.base import ColumnStats, Matrix, Part
-from ascd.matrix.columns import add_columns, add_to_several, fill_column_stats, fill_dots, fill_several
+from ascd.matrix.base import NOTHING, Matrix, Part
+from ascd.matrix.columns import add_columns, add_to_several, fill_dots, fill_several
 from ascd.matrix.costs import LEFT_BY_MEANS
-
-NOTHING = np.empty(0)
 
 
 class Local(Matrix):
     """Columns in memory; ``matrix`` is their compiled storage, the library's or a user's.  Threads share every pass."""
+
+    portion_bytes = math.inf
 
     def __init__(self, matrix: Any, shape: tuple[int, int]) -> None:
         self.matrix, self.shape = matrix, shape
@@ -33,16 +34,6 @@ class Local(Matrix):
     @property
     def nbytes(self) -> int:
         return sum(field.nbytes for field in self.matrix if isinstance(field, np.ndarray))
-
-    def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
-        (d, n), count = self.shape, len(vectors)
-        vectors = vectors if count else np.zeros((1, d))
-        square, plain, total = np.empty((3, n))
-        products = np.empty((len(vectors), n))
-        scale, weights = (float(weight), NOTHING) if np.ndim(weight) == 0 else (0.0, weight)
-        given = self.matrix, scale, weights, vectors, square, plain, total, products
-        share(self.pass_cost(), n, fill_column_stats, *given)
-        return ColumnStats(square, plain, total, products[:count])
 
     def dots(self, columns: Array, vectors: Array) -> Array:
         out = np.zeros((columns.size, *vectors.shape[1:]))

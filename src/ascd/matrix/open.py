@@ -1,4 +1,4 @@
-"""Deciding what kind of matrix an input becomes; modules for rows, Dask and devices are imported when one comes."""
+"""Deciding what kind of matrix an input becomes; modules for Dask and devices are imported when one comes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from ascd._core.checks import as_design, as_matrix, check_shape, unlocked
 from ascd._core.devices import is_on_device, is_on_gpu, library_of, to_host
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix
+from ascd.matrix.cached import DenseRows, SparseRows
 from ascd.matrix.dense import Dense, Local, LocalDense
-from ascd.matrix.sparse import CSC, LocalSparse, unsigned
+from ascd.matrix.sparse import LocalSparse
 from ascd.protocols import ColumnStorage
 
 #: Numbers that are read where they are; others are converted.
@@ -106,15 +107,7 @@ def as_stored(A: Any, cache_bytes: float | None = None) -> Matrix:
 
     Of dense rows ``cache_bytes`` of columns are cached.
     """
-    is_sparse = hasattr(A, "tocsc")
-    values = A.data if is_sparse else A.view(np.ndarray)
-    values = unlocked(values.view(np.uint8) if values.dtype == np.bool_ else values)  # booleans are read as bytes
-    if not is_sparse and A.flags.f_contiguous:
-        return LocalDense(Dense(values), A.shape)
-    from ascd.matrix.cached import DenseRows, SparseRows
-
-    if not is_sparse:
-        return DenseRows(values, cache_bytes)
-    _, indices, indptr = map(unlocked, unsigned(A))
-    lines = CSC(values, indices, indptr)
-    return LocalSparse(lines, A.shape) if A.format == "csc" else SparseRows(LocalSparse(lines, A.shape[::-1]))
+    if hasattr(A, "tocsc"):
+        return LocalSparse.of(A) if A.format == "csc" else SparseRows(LocalSparse.of(A.T))
+    values = unlocked(A.view(np.uint8 if A.dtype == np.bool_ else A.dtype, np.ndarray))  # booleans are read as bytes
+    return LocalDense(Dense(values), A.shape) if A.flags.f_contiguous else DenseRows(values, cache_bytes)

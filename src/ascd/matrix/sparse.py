@@ -23,9 +23,9 @@ from ascd._core.checks import Array, unlocked
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
 from ascd.matrix import costs
-from ascd.matrix.base import Matrix
+from ascd.matrix.base import NOTHING, Matrix
 from ascd.matrix.columns import first_at
-from ascd.matrix.dense import NOTHING, Local, centre_and_mirror
+from ascd.matrix.dense import Local, centre_and_mirror
 
 #: A matrix whose sizes and offsets are all smaller has indices of 32 bits.
 LARGEST_SHORT = 2**31 - 1
@@ -68,11 +68,13 @@ class CSC(NamedTuple):
 def unsigned(columns: Any) -> tuple[Array, Array, Array]:
     """Return data, indices and indptr of a SciPy matrix, on the same memory where their integers are of this width.
 
-    That is 32 bits wherever they are enough: one compiled form instead of one for each integer type.
+    That is 32 bits wherever they are enough: one compiled form instead of one for each integer type.  Booleans are read
+    as bytes.
     """
     is_short = max(columns.nnz, *columns.shape) < LARGEST_SHORT
     known, seen = (np.int32, np.uint32) if is_short else (np.int64, np.uint64)
-    return columns.data, *(index.astype(known, copy=False).view(seen) for index in (columns.indices, columns.indptr))
+    data = columns.data.view(np.uint8) if columns.data.dtype == np.bool_ else columns.data
+    return data, *(index.astype(known, copy=False).view(seen) for index in (columns.indices, columns.indptr))
 
 
 def signed(data: Array, indices: Array, indptr: Array) -> tuple[Array, Array, Array]:
