@@ -177,4 +177,4 @@ def huber_is_compiled(request, monkeypatch):
     is_here = "HuberRegressor" in name and request.path.name in ("test_estimator_checks.py", "test_estimator_cv.py")
     if is_here and "check_fit2d_1" not in name and not IS_DISABLED:
         monkeypatch.setattr(jit, "is_interpreted", False)
-        monkeypatch.setattr(small, "SMALL_ENTRIES", 0)
+        monkeypatch.setattr("ascd.solver.tuning.SMALL_ENTRIES", 0)
