@@ -230,7 +230,7 @@ class Run:
         self.rule = as_part(rule, RULES, "rule", Rule, parts, self.oracle, intervals.steepness)
         self.bounds = (math.inf, 0.0, self.count)  # see ``summarise_bounds``
         self.trace, self.t, self.seconds = Trace(), 0, 0.0
-        self.piece, self.next_check, self.next_exact, self.has_read_all = 100, 0, EPOCHS_A_LOOK * self.count, False
+        self.piece, self.next_check, self.next_exact = 100, 0, EPOCHS_A_LOOK * self.count
         self.confidence = confidence_of(self.oracle)
         # bounds may be wrong where a part is the user's: a loss whose curvature bound is too small, a steepness, …
         used = (self.oracle, self.rule, self.step, intervals.steepness, parts.loss, parts.penalty)
@@ -306,13 +306,15 @@ class Run:
             self._check_init()
             return True
         self.next_exact = self.t + EPOCHS_A_LOOK * self.count
-        if not self.has_read_all:
-            self._steepest()  # the time of compiling is not counted
-            self.has_read_all = True
-        watch = Stopwatch()
-        steepest = self._steepest()
-        self.point.reads[0] += self.problem.n_features
-        is_flat = steepest <= self.tol and self._stays_flat()
+        watch, n = Stopwatch(), self.problem.n_features
+        self.point.reads[0] += n
+        is_flat = self._steepest() <= self.tol
+        if is_flat:
+            # The raw gradient was updated in all steps, and keeps the rounding errors of a start far away.  Intervals
+            # count these, so they hold for either.  Reads for the end of a run are not counted, as those of its gap.
+            self._recompute()
+            is_flat = self._steepest() <= self.tol
+            self.point.reads[0] += 0 if is_flat else np.count_nonzero(self.point.x) + n
         self.seconds += watch.seconds
         return is_flat
 
@@ -325,17 +327,6 @@ class Run:
                     f"init must hold the gradient at x0; after {self.t} steps {count} of {self.count} entries are "
                     "outside of the intervals that it led to: its estimate is wrong, or its radius too small"
                 )
-
-    def _stays_flat(self) -> bool:
-        """Return whether scores stay below ``tol`` with the raw gradient recomputed from x.
-
-        The raw gradient was updated in all steps, and keeps the rounding errors of a start far away.  Intervals count
-        these, so they hold for either.  Reads for the end of a run are not counted, as those of the gap are not.
-        """
-        self._recompute()
-        is_flat = self._steepest() <= self.tol
-        self.point.reads[0] += 0 if is_flat else np.count_nonzero(self.point.x) + self.problem.n_features
-        return is_flat
 
     def _recompute(self) -> None:
         """Compute predictor and raw gradient from x, where x is finite."""
