@@ -468,12 +468,11 @@ def as_constant(problem: Problem, intercept0: Any, intercept: bool) -> Array:
     """Return where the intercepts start, of shape (n_outputs,)."""
     count, most = problem.n_outputs, 1e300  # sums with predictions are still finite
     if problem.is_by_coordinate:
-        constant = np.array([as_number(intercept0, "intercept0", low=-most, high=most)])
+        given = np.array([as_number(intercept0, "intercept0", low=-most, high=most)])
     else:
         given = as_finite_vector(np.ravel(intercept0), "intercept0")
-        if given.size not in (1, count):
-            raise ValueError(f"intercept0 must be one number, or one for each of {count}; got {given.size}")
-        constant = np.zeros(count) + given
-    if np.any(constant) and not intercept:
+    if given.size not in (1, count):
+        raise ValueError(f"intercept0 must be one number, or one for each of {count}; got {given.size}")
+    if given.any() and not intercept:
         raise ValueError(f"intercept0 must be 0 or None where intercept=False; got {intercept0!r}")
-    return constant
+    return np.zeros(count) + given

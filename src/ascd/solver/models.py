@@ -20,7 +20,7 @@ next.  Instead all coordinates move at once, by proximal steps in the metric of 
 
 with momentum β that starts again where it leads uphill; L is raised where a step shows that it is too small.  The
 device multiplies and factorises; what is done for each coordinate (prox, pieces of the penalty) is done on the host, so
-that every penalty can be used.  G may be approximate (``products.is_exact``): then Q is minimised to a share of its
+that every penalty can be used.  G may be approximate (``gram.is_exact``): then Q is minimised to a share of its
 violation, the gradients at the point found are computed from the data, and Q is minimised again from there, as in
 iterative refinement.
 
@@ -39,7 +39,6 @@ from ascd._core.jit import kernel
 from ascd.matrix.base import Matrix, Part, as_block
 from ascd.matrix.costs import CONSTANT_CENTRED
 from ascd.problem.samples import Curvature
-from ascd.problem.softmax import solve_singular
 from ascd.problem.terms import ByCoordinate, cost_of, largest_violation
 from ascd.solver import newton, sweeps, tuning
 from ascd.solver.working_set import BlockLayout
@@ -108,55 +107,35 @@ class GramMatrix:
             store = np.empty((max(self.columns.size, capacity + capacity // 4),) * 2, order="F")
             store[:old, :old] = self.store[:old, :old]
             self.store = store
-        new = slice(old, self.columns.size)
-        self._multiply(new, new, weight, means)
-        if old:
-            self._multiply(new, slice(old), weight, means)
-            self.store[:old, new] = self.store[new, :old].T
-
-    def _multiply(self, left: slice, right: slice, weight: Array, means: Array) -> None:
-        """The products of the columns at two sets of positions, disjoint or the same."""
-        first, used = self.columns[left], means if self.intercept else None
-        second = first if left is right else self.columns[right]
-        found = self.matrix.products(first, second, weight, used)
-        if self.intercept and first is second:
+        new, used = slice(old, self.columns.size), means if self.intercept else None
+        found = self.matrix.products(joining, joining, weight, used)
+        if self.intercept:
             # a constant column does nothing that the intercept does not do: its own curvature keeps it where it is
-            own, diagonal = float(weight.sum()) * means[first] ** 2, found.diagonal()
+            own, diagonal = float(weight.sum()) * means[joining] ** 2, found.diagonal()
             np.fill_diagonal(found, np.where(diagonal <= CONSTANT_CENTRED * own, own, diagonal))
-        self.store[left, right] = found
-
-
-def without_constants(whole: Array, outputs: int) -> tuple[Array, Array]:
-    """G with the constants, whose rows are the last, at their best after every step; what takes a step to theirs.
-
-    C has the products of constants and coefficients, M those among constants, and raw gradients sum to 0 where the
-    model is made: G − CᵀM⁻¹C and δ = −M⁻¹CΔ.
-    """
-    size = whole.shape[0] - outputs
-    crossed = whole[size:, :size]
-    change = -solve_singular(whole[size:, size:], crossed)
-    return whole[:size, :size] + crossed.T @ change, change
+        self.store[new, new] = found
+        if old:
+            self.store[new, :old] = self.matrix.products(joining, self.columns[:old], weight, used)
+            self.store[:old, new] = self.store[new, :old].T
 
 
 # ---- single coordinates
 
 
-class CoordinateModel(Model):
-    """Q for penalties by coordinate; x has shape (m,) and moves.
+class GramModel(Model):
+    """Q for penalties by coordinate on a Gram matrix, the leading part of ``gram``; ``gradient`` (m,) moves with x."""
 
-    A kind of model has ``gradient`` of Q's smooth part, ``direction(free, curvature, right)`` that solves
-    Newton's system, ``times(change)`` with G·change and ``move(free, values, image)``.
-    """
-
-    def __init__(self, penalty: Any, columns: Array, x: Array) -> None:
-        self.penalty, self.columns, self.x = penalty, columns, x
+    def __init__(self, penalty: Any, columns: Array, gram: Any, gradient: Array, x: Array) -> None:
+        self.penalty, self.columns, self.gram, self.gradient, self.x = penalty, columns, gram, gradient, x
         self.has_pieces = hasattr(penalty, "piece")
         self.free, self.work = np.empty(columns.size, dtype=np.int64), np.empty((4, columns.size))
 
-    def newton_step(self: Any) -> bool:
+    def sweep(self, target: float, most: int) -> tuple[float, int]:
+        return sweeps.sweep_gram(self.penalty, self.columns, self.gram, self.gradient, self.x, target, most)
+
+    def newton_step(self) -> bool:
         """Go to the minimum over the free coordinates, or to the lowest point on their pieces; return if it was cut."""
-        gradient = self.gradient
-        count = int(newton.find_inside_pieces(self.penalty, self.columns, gradient, self.x, self.free, self.work))
+        count = int(newton.find_inside_pieces(self.penalty, self.columns, self.gradient, self.x, self.free, self.work))
         free = self.free[:count]
         derivative, curvature, low, high = self.work[:, :count]
         direction = self.direction(free, curvature, -derivative) if count else None
@@ -174,20 +153,6 @@ class CoordinateModel(Model):
         if best is not None:
             self.move(free, *best)
         return best is not None and len(ends) > 1
-
-
-class GramModel(CoordinateModel):
-    """Q on the columns of a Gram matrix, which is the leading part of ``gram``.
-
-    ``gradient`` of shape (m,) moves with x.
-    """
-
-    def __init__(self, penalty: Any, columns: Array, gram: Array, gradient: Array, x: Array) -> None:
-        super().__init__(penalty, columns, x)
-        self.gram, self.gradient = gram, gradient
-
-    def sweep(self, target: float, most: int) -> tuple[float, int]:
-        return sweeps.sweep_gram(self.penalty, self.columns, self.gram, self.gradient, self.x, target, most)
 
     def direction(self, free: Array, curvature: Array, right: Array) -> Array | None:
         return newton.newton_direction(self.gram, free, curvature, right)
@@ -237,15 +202,15 @@ class DeviceIterate(NamedTuple):
     cost: float
 
 
-class DeviceModel(CoordinateModel):
-    """Q on the columns of ``products``; ``state`` has the coefficients of the working set."""
+class DeviceModel(GramModel):
+    """Q on the columns of a Gram matrix on a device; ``state`` has the coefficients of the working set."""
 
     #: Of 5 to 50 steps, 20 took least on an H200, for 3,000 and for 16,000 columns (``benchmarks/gpu.py``).
     between = 20
 
     def __init__(self, penalty: Any, products: Any, gradient: Array, x: Array) -> None:
-        super().__init__(penalty, products.columns, x)
-        self.products, self.parts = products, ByCoordinate(penalty)
+        super().__init__(penalty, products.columns, products, gradient, x)
+        self.parts = ByCoordinate(penalty)
         self.scale = np.where(products.diagonal > 1e-300, products.diagonal, 1.0)
         self._go_to(DeviceIterate(x, gradient, 0.0, float(cost_of(self.parts, self.columns, x))))
         products.largest = products.largest or 1.0
@@ -286,7 +251,7 @@ class DeviceModel(CoordinateModel):
             start, before, goal = self.state, left, max(target, 1e-2 * left)
             is_there = self.minimise(goal, most_steps) <= goal
             moved = self.x - start.x
-            curved = self.products.times_exactly(moved)
+            curved = self.gram.times_exactly(moved)
             fall = float(moved @ (start.gradient + 0.5 * curved)) + self.state.cost - start.cost
             is_lower = fall <= tuning.OBJECTIVE_ROUNDING * start.cost
             self._go_to(DeviceIterate(self.x, start.gradient + curved, 0.0, self.state.cost) if is_lower else start)
@@ -300,19 +265,19 @@ class DeviceModel(CoordinateModel):
         return float(largest_violation(self.parts, self.columns, self.x, self.state.gradient))
 
     def _go_to(self, state: DeviceIterate) -> None:
-        self.state, self.x = state, state.x
+        self.state, self.x, self.gradient = state, state.x, state.gradient
 
     def _moved(self, x: Array, change: Array, curved: Array | None = None) -> DeviceIterate:
         """The state at another point, ``change`` from here: one product, if ``curved`` = G·change is not known."""
         now = self.state
-        curved = self.products.times(change) if curved is None else curved
+        curved = self.gram.times(change) if curved is None else curved
         cost = float(cost_of(self.parts, self.columns, x))
         fall = float(change @ (now.gradient + 0.5 * curved)) + cost - now.cost
         return DeviceIterate(x, now.gradient + curved, now.value + fall, cost)
 
     def _proximal_step(self, ahead: Array, derivative: Array) -> tuple[DeviceIterate, bool, bool]:
         """The state after a step from ``ahead``, whether it is as short as the bound L promises, and whether uphill."""
-        now, bound = self.state, self.products.largest
+        now, bound = self.state, self.gram.largest
         x = np.empty(ahead.size)
         proximal_steps(self.penalty, self.columns, ahead, derivative, bound, self.scale, x)
         change = x - now.x
@@ -321,19 +286,15 @@ class DeviceModel(CoordinateModel):
         length, bend = float(away @ (self.scale * away)), float(away @ (found.gradient - derivative))
         if bend <= bound * length * (1.0 + SAME_CURVATURE):
             return found, True, float(away @ (self.scale * change)) < 0.0
-        self.products.largest = max(1.5 * bound, 1.1 * bend / max(length, 1e-300))
+        self.gram.largest = max(1.5 * bound, 1.1 * bend / max(length, 1e-300))
         return found, False, False
 
-    @property
-    def gradient(self) -> Array:
-        return self.state.gradient
-
     def direction(self, free: Array, curvature: Array, right: Array) -> Array | None:
-        directions = (self.products.solve(free, curvature, right, shift) for shift in tuning.SHIFTS)
+        directions = (self.gram.solve(free, curvature, right, shift) for shift in tuning.SHIFTS)
         return next((direction for direction in directions if direction is not None), None)
 
     def times(self, change: Array) -> Array:
-        return self.products.times(change)
+        return self.gram.times(change)
 
     def move(self, free: Array, values: Array, image: Array) -> None:
         x = self.x.copy()

@@ -182,18 +182,14 @@ class RowNewton:
             if point.sums is not None or not np.array_equal(point.x, state.x[:, 0]):
                 state.postpone(point.x[:, None], np.array([point.constant]))
             self.check.report = report = self._report(point)
-            status = None
-            if report.gap <= tolerance and state.is_postponed:
-                status = Status.CONVERGED
-            elif report.gap <= tolerance:
+            if report.gap <= tolerance and not state.is_postponed:
                 return None
-            elif rounds == limits.max_iter:
-                status = Status.ITERATION_LIMIT
-            elif stopwatch.seconds > limits.max_time:
-                status = Status.TIME_LIMIT
-            if status is not None:
+            is_last, is_late = rounds == limits.max_iter, stopwatch.seconds > limits.max_time
+            if report.gap <= tolerance or is_last or is_late:
                 self.iterate = point
-                return status
+                if report.gap <= tolerance:
+                    return Status.CONVERGED
+                return Status.ITERATION_LIMIT if is_last else Status.TIME_LIMIT
             proposal = self._propose(point, tolerance)
             is_known = point.sums is not None or not state.is_postponed  # else its gap is not
             # what is missing then is a proof that needs the samples themselves
@@ -246,9 +242,8 @@ class RowNewton:
         """
         found = sums.moments or known
         loss, gradient, total = float(sums.losses[number]), sums.products[number], float(sums.totals[number])
-        if found is None or not (0.0 < found.total < math.inf and np.isfinite([loss, *gradient]).all()):
-            return None
-        if not np.isfinite(found.products).all():
+        is_known = found is not None and 0.0 < found.total < math.inf and np.isfinite(found.products).all()
+        if found is None or not (is_known and np.isfinite([loss, *gradient]).all()):
             return None
         if self.state.intercept:
             gradient = gradient - total * (sums.sums / found.total if sums.moments else found.means)

@@ -41,6 +41,7 @@ from ascd.problem.arithmetic import norm
 from ascd.problem.block_penalties import BlockNorm, Entrywise
 from ascd.problem.groups import nonzero_rows
 from ascd.problem.samples import Curvature
+from ascd.problem.softmax import solve_singular
 from ascd.solver import models, tuning
 from ascd.solver.bounds import GradientBounds
 from ascd.solver.state import State
@@ -120,7 +121,8 @@ class Subproblem:
             return self._minimise_remotely(working, weight, target)
         sweeps = self._sweeps_over_columns(columns)
         if sweeps:
-            self._weigh_means(columns, weight)
+            if state.intercept:
+                self.means[columns] = self.matrix.means(columns, weight)
             x, raw_gradient = state.x[columns, 0], state.raw_gradient[:, 0].copy()
             self.partial = ModelStep(working, x[:, None], np.zeros(1))
             given = state.penalty, self.matrix, columns, weight, self.means, raw_gradient, x
@@ -162,11 +164,6 @@ class Subproblem:
             self.bounds.read(unread, self.state.raw_gradient)
         return np.ascontiguousarray(self.bounds.estimate[rows])
 
-    def _weigh_means(self, columns: Array, weight: Array) -> None:
-        """Compute the means of these columns for these curvatures; they stay 0 without an intercept."""
-        if self.state.intercept:
-            self.means[columns] = self.matrix.means(columns, weight)
-
     def _admit(self, gram: Any, columns: Array, weight: Array) -> None:
         """Make a Gram matrix contain these columns, with these curvatures."""
         if not self.is_quadratic:  # other curvatures, other products
@@ -175,7 +172,8 @@ class Subproblem:
             gram.keep(columns)
         joining = columns[gram.position[columns] < 0]
         if joining.size:
-            self._weigh_means(joining, weight)
+            if self.state.intercept:
+                self.means[joining] = self.matrix.means(joining, weight)
             gram.admit(joining, weight, self.means)
 
     def _minimise_remotely(self, working: WorkingSet, weight: Array, target: float) -> ModelStep:
@@ -241,7 +239,11 @@ class Subproblem:
         gram = self.matrix.coupled_gram(columns, entries, curvature.own, curvature.shared, state.intercept)
         state.reads += columns.size
         if state.intercept:
-            gram, constants = models.without_constants(gram, state.outputs)
+            # the constants, whose rows are the last, follow every step: G − CᵀM⁻¹C with δ = −M⁻¹CΔ
+            size = entries.size
+            crossed = gram[size:, :size]
+            constants = -solve_singular(gram[size:, size:], crossed)
+            gram = gram[:size, :size] + crossed.T @ constants
         values = x.reshape(-1, 1)[entries]
         model = models.BlockGramModel(state.penalty, layout, gram, gradient.reshape(-1, 1)[entries], values)
         model.minimise(target, model.most_sweeps)

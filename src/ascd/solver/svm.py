@@ -54,9 +54,6 @@ from ascd.solver.models import GramModel
 from ascd.solver.sweeps import move_gradient
 from ascd.solver.tuning import RUN, SHRINKS
 
-#: The gap asked for, as a function of the raw gradient.
-Goal = Callable[[Array], float]
-
 # ---- the dual problem
 
 
@@ -217,8 +214,8 @@ class BoxDescent:
         self.since_model = self.since_interior = 0.0
         self.is_short = 8 * self.raw_gradient.size**2 <= max(tuning.GRAM_FLOOR, self.design.nbytes)
 
-    def minimise(self, goal: Goal, most: int) -> None:
-        """Go to where the gap is at most the goal, or as far as ``most`` rounds, rounding errors or Ctrl-C allow."""
+    def minimise(self, goal: Callable[[Array], float], most: int) -> None:
+        """Go to where the gap is at most ``goal(raw_gradient)``, or as far as rounds, rounding or Ctrl-C allow."""
         lowest, idle = math.inf, 0
         try:
             while self.n_iter < most and idle < tuning.MOST_IDLE_ROUNDS:
