@@ -20,7 +20,7 @@ from ascd.matrix.dense import Dense
 from ascd.matrix.sparse import CSC
 from ascd.problem import samples, softmax
 from ascd.problem.block_penalties import BlockNorm
-from ascd.solver import newton, small, sweeps
+from ascd.solver import newton, sweeps
 
 #: Must numba not compile?
 IS_DISABLED = jit.is_interpreted
@@ -151,7 +151,6 @@ if not IS_DISABLED:
         (softmax, "fill_gaps"), (samples, "evaluate_part"), (samples, "add_losses"), (samples, "gap_of_part"),
     ):  # fmt: skip
         setattr(module, name, Compiled(getattr(module, name)))
-    small.sweep_blocks = sweeps.sweep_blocks
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

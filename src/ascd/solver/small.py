@@ -27,16 +27,8 @@ from ascd.problem.arithmetic import lengths_of_blocks, norm
 from ascd.problem.penalties import piece
 from ascd.problem.samples import Curvature, best_constant, fill_gradients, sample_gap, sum_of_losses
 from ascd.problem.terms import ByCoordinate, measured, positive_part, term_between
-from ascd.solver import tuning
+from ascd.solver import sweeps, tuning
 from ascd.solver.state import Evaluation, State
-from ascd.solver.sweeps import (
-    block_curvatures,
-    curvatures_of_columns,
-    fill_curvatures,
-    move_gradient,
-    sweep_blocks,
-    sweep_over_columns,
-)
 
 #: What becomes of a Newton step: whole (or none is found), cut at the end of a piece, none as too many would move.
 WHOLE, CUT, CROWDED = range(3)
@@ -107,9 +99,9 @@ def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
         means = weight @ columns / weight.sum()
     scaled = np.sqrt(weight)[:, None] * (columns - means)
     gram = scaled.T @ scaled
-    target, lipschitz = tuning.SMALL_ROUGH * violation, block_curvatures(fill_curvatures, starts, gram)
+    target, lipschitz = tuning.SMALL_ROUGH * violation, sweeps.block_curvatures(sweeps.fill_curvatures, starts, gram)
     for _ in range(2):
-        sweep_blocks(
+        sweeps.sweep_blocks(
             state.penalty, gram, gradient.ravel(), x.ravel(), starts, blocks, lipschitz,
             np.empty(terms.longest), state.outputs, max(target, rounding), tuning.MOST_BLOCK_SWEEPS,
         )  # fmt: skip
@@ -243,7 +235,7 @@ def newton_small(matrix: Any, penalty: Any, count: int, total: float, room: Room
         i = wide(free[a])
         there = highest[a] if change[a] > 0.0 else lowest[a]
         there = there if a == first else min(max(x[i] + step * change[a], lowest[a]), highest[a])
-        move_gradient(matrix, wide(room.columns[i]), there - x[i], room.weight, room.residual)
+        sweeps.move_gradient(matrix, wide(room.columns[i]), there - x[i], room.weight, room.residual)
         offset -= (there - x[i]) * room.means[i]
         x[i] = there
     for k in range(room.weight.size):
@@ -267,9 +259,9 @@ def minimise_model(
     for i in range(count):
         j = wide(columns[i])
         x[i], means[i] = room.old[j], dot(matrix, j, room.weight) / total if total > 0.0 else 0.0
-    curvatures_of_columns(matrix, columns, room.weight, means, total, lipschitz)
+    sweeps.curvatures_of_columns(matrix, columns, room.weight, means, total, lipschitz)
     for _ in range(tuning.SMALL_CYCLES):
-        worst, _, read = sweep_over_columns(
+        worst, _, read = sweeps.sweep_over_columns(
             penalty, matrix, columns, columns, lipschitz, room.weight, means, total, room.residual, x, room.order,
             target, tuning.SMALL_SWEEPS,
         )  # fmt: skip
