@@ -60,17 +60,6 @@ def joined(blocks: Iterable[tuple[slice, Any, Any]], shape: tuple[int, int], is_
     return LocalSparse.of(csc_array((data, (row, column)), shape=shape))
 
 
-def beside(first: Local, second: Local) -> Local:
-    """Return the columns of two matrices of one kind side by side."""
-    columns = [one.matrix.to_scipy(*one.shape) for one in (first, second)]
-    if first.is_sparse:
-        from scipy.sparse import hstack
-
-        return LocalSparse.of(hstack(columns, format="csc"))
-    values = np.concatenate([one.T for one in columns]).T
-    return LocalDense(Dense(values), values.shape)
-
-
 class Cache(NamedTuple):
     """Columns in local memory: which, and the place of every column of the matrix there (−1: not there)."""
 
@@ -182,7 +171,14 @@ class CachedMatrix(Remote):
     def _keep(self, local: Local, columns: Array, cache: Cache | None = None) -> Cache:
         """Cache these columns, beside those of ``cache``."""
         if cache is not None:
-            local, columns = beside(cache.local, local), np.concatenate([cache.columns, columns])
+            columns = np.concatenate([cache.columns, columns])
+            both = [one.matrix.to_scipy(*one.shape) for one in (cache.local, local)]
+            if local.is_sparse:
+                from scipy.sparse import hstack
+
+                local = LocalSparse.of(hstack(both, format="csc"))
+            else:
+                local = LocalDense(Dense(np.concatenate([one.T for one in both]).T), (self.shape[0], columns.size))
         place = np.full(self.shape[1], -1, dtype=np.int64)
         place[columns] = np.arange(columns.size)
         self._cache = cache = Cache(local, columns, place)
@@ -209,14 +205,10 @@ class Rows(CachedMatrix):
         return int(self.turned.nbytes)
 
     def read_dots(self, columns: Array, vectors: Array) -> Array:
-        return self._dots(vectors)[columns]
-
-    def _dots(self, vectors: Array) -> Array:
-        """Aᵀ·vectors."""
         self.bytes_read += self.nbytes
         out = np.zeros((self.shape[1], *vectors.shape[1:]))
         self.turned.add(self.every, vectors, out)
-        return out
+        return out[columns]
 
     def read_add(self, columns: Array, factors: Array, out: Array) -> None:
         self.bytes_read += self.nbytes
@@ -239,9 +231,9 @@ class DenseRows(Rows):
         total, plain, *square = sums[count:]
         return ColumnStats(square[0] if weights else weight * plain, plain, total, sums[:count])
 
-    def _dots(self, vectors: Array) -> Array:
+    def read_dots(self, columns: Array, vectors: Array) -> Array:
         rows = np.ascontiguousarray(vectors.reshape(self.shape[0], -1).T)
-        return self._sums(rows, len(rows)).T.reshape(-1, *vectors.shape[1:])
+        return self._sums(rows, len(rows)).T[columns].reshape(columns.size, *vectors.shape[1:])
 
     def _sums(self, vectors: Array, squared: int) -> Array:
         """vectors·A; of the last ones, from number ``squared`` on, with the squares of the entries."""
@@ -271,7 +263,8 @@ class SparseRows(Rows):
     def column_stats(self, weight: Any, vectors: Array) -> ColumnStats:
         (d, n), (data, indices, ends) = self.shape, self.turned.matrix
         ones, squares = np.ones(d), np.zeros((n, 2))
-        sums, weights = self._dots(np.column_stack([ones, *vectors])), np.column_stack([weight * ones, ones])
+        sums = self.read_dots(np.arange(n), np.column_stack([ones, *vectors]))
+        weights = np.column_stack([weight * ones, ones])
         step = max(1, int(costs.BLOCK * d // max(1, data.size)))
         for rows in (slice(start, min(start + step, d)) for start in range(0, d, step)):
             here = slice(ends[rows.start], ends[rows.stop])

@@ -75,10 +75,30 @@ class Dense(NamedTuple):
         return self.values.astype(np.float64, copy=False)
 
 
+def dense_products(
+    source: Matrix, first: Array, second: Array, weight: Array, means: Array | None, kept: Any = None
+) -> Array:
+    """``products`` by blocks of rows, which are gathered, centred and weighted."""
+    root, is_same, size = np.sqrt(weight), first is second, first.size
+    columns = first if is_same else np.concatenate([first, second])
+    (matrix, places), mean = source.take(columns), NOTHING if means is None else means[columns]
+    block, step = np.zeros((size, second.size)), max(costs.ROWS, costs.BLOCK // (size + second.size))
+    for start in range(0, root.size, step):
+        rows = root[start : start + step]
+        part = np.empty((columns.size, rows.size))
+        share(costs.DENSE_ENTRY * part.size, len(part), gather_rows, matrix.values, places, start, rows, mean, part)
+        left, right = part[:size], part[columns.size - second.size :]
+        share(costs.DENSE_PRODUCT * left.size * len(right), size, add_strip, left, right, is_same, block)
+    if is_same:
+        share(costs.SPARSE_PRODUCT * block.size, size, centre_and_mirror, NOTHING, NOTHING, 0.0, True, block)
+    return block
+
+
 class LocalDense(Local):
     """A dense matrix in memory; ``matrix`` has ``values`` of its shape, which products are made of."""
 
     matrix: Dense
+    products = dense_products
 
     def dots(self, columns: Array, vectors: Array) -> Array:
         if vectors.ndim == 1:
@@ -103,28 +123,6 @@ class LocalDense(Local):
             chosen = columns[there]
             is_run = bool((np.diff(chosen) == 1).all())
             yield there, self.matrix.values[:, slice(chosen[0], chosen[-1] + 1) if is_run else chosen]
-
-    def products(self, *given: Any) -> Array:
-        return dense_products(self, *given)
-
-
-def dense_products(
-    source: Matrix, first: Array, second: Array, weight: Array, means: Array | None, kept: Any = None
-) -> Array:
-    """``products`` by blocks of rows, which are gathered, centred and weighted."""
-    root, is_same, size = np.sqrt(weight), first is second, first.size
-    columns = first if is_same else np.concatenate([first, second])
-    (matrix, places), mean = source.take(columns), NOTHING if means is None else means[columns]
-    block, step = np.zeros((size, second.size)), max(costs.ROWS, costs.BLOCK // (size + second.size))
-    for start in range(0, root.size, step):
-        rows = root[start : start + step]
-        part = np.empty((columns.size, rows.size))
-        share(costs.DENSE_ENTRY * part.size, len(part), gather_rows, matrix.values, places, start, rows, mean, part)
-        left, right = part[:size], part[columns.size - second.size :]
-        share(costs.DENSE_PRODUCT * left.size * len(right), size, add_strip, left, right, is_same, block)
-    if is_same:
-        share(costs.SPARSE_PRODUCT * block.size, size, centre_and_mirror, NOTHING, NOTHING, 0.0, True, block)
-    return block
 
 
 @kernel

@@ -88,11 +88,49 @@ def as_rows(matrix: CSC, d: int) -> tuple[Array, Array, Array]:
     return unsigned(matrix.to_scipy(d, matrix.indptr.size - 1).tocsr())
 
 
+class RowLists(NamedTuple):
+    """Entries of some columns, row by row: those of row k stand from offsets[k] to offsets[k + 1].
+
+    ``filled`` lists the rows that have any, ``name`` says which of the columns an entry is in; from each column its
+    number in ``less`` is taken (s, see the top).
+    """
+
+    offsets: Array
+    filled: Array
+    name: Array
+    number: Array
+    less: Array
+
+
+def sparse_products(
+    source: Matrix, first: Array, second: Array, weight: Array, means: Array | None, kept: dict[Any, Any] | None = None
+) -> Array:
+    """``products`` by rows; the entries are listed once for all curvatures where lists are ``kept``."""
+    is_same, kept = first is second, {} if kept is None else kept
+    matrix, places = source.take(first if is_same else np.concatenate([first, second]))
+    lists: list[RowLists] = []
+    for columns, there in ((first, places[: first.size]), (second, places[places.size - second.size :])):
+        key = means is None, columns.tobytes()
+        if key not in kept:
+            kept[key] = rows_of(matrix, there, source.shape[0], None if means is None else means[columns])
+        lists.append(kept[key])
+    left, right = lists
+    filled, block = min(left.filled, right.filled, key=len), np.zeros((first.size, second.size), order="F")
+    cost = costs.SPARSE_PRODUCT * left.name.size / max(1, filled.size) * right.name.size
+    share(cost, second.size, add_products, left, right, filled, is_same, weight, block)
+    if means is not None or is_same:
+        less = [NOTHING] * 2 if means is None else [means[first] - left.less, means[second] - right.less]
+        cost = costs.SPARSE_PRODUCT * block.size
+        share(cost, second.size, centre_and_mirror, *less, float(weight.sum()), is_same, block)
+    return block
+
+
 class LocalSparse(Local):
     """Sparse columns in memory."""
 
     matrix: CSC
     is_sparse = True
+    products = sparse_products
 
     @classmethod
     def of(cls, columns: Any) -> LocalSparse:
@@ -126,51 +164,8 @@ class LocalSparse(Local):
                     gram[listed[row], size + column] = gram[size + column, listed[row]] = beside
         return gram
 
-    def products(self, *given: Any) -> Array:
-        return sparse_products(self, *given)
 
-
-# ---- products of columns with each other
-
-
-class RowLists(NamedTuple):
-    """Entries of some columns, row by row: those of row k stand from offsets[k] to offsets[k + 1].
-
-    ``filled`` lists the rows that have any, ``name`` says which of the columns an entry is in; from each column its
-    number in ``less`` is taken (s, see the top).
-    """
-
-    offsets: Array
-    filled: Array
-    name: Array
-    number: Array
-    less: Array
-
-
-def sparse_products(
-    source: Matrix, first: Array, second: Array, weight: Array, means: Array | None, kept: dict[Any, Any] | None = None
-) -> Array:
-    """``products`` by rows; the entries are listed once for all curvatures where lists are ``kept``."""
-    is_same, kept = first is second, {} if kept is None else kept
-    matrix, places = source.take(first if is_same else np.concatenate([first, second]))
-    last = places[places.size - second.size :]
-
-    def listed(columns: Array, there: Array) -> RowLists:
-        key = means is None, columns.tobytes()
-        if key not in kept:
-            kept[key] = rows_of(matrix, there, source.shape[0], None if means is None else means[columns])
-        found: RowLists = kept[key]
-        return found
-
-    left, right = listed(first, places[: first.size]), listed(second, last)
-    filled, block = min(left.filled, right.filled, key=len), np.zeros((first.size, second.size), order="F")
-    cost = costs.SPARSE_PRODUCT * left.name.size / max(1, filled.size) * right.name.size
-    share(cost, second.size, add_products, left, right, filled, is_same, weight, block)
-    if means is not None or is_same:
-        less = [NOTHING] * 2 if means is None else [means[first] - left.less, means[second] - right.less]
-        cost = costs.SPARSE_PRODUCT * block.size
-        share(cost, second.size, centre_and_mirror, *less, float(weight.sum()), is_same, block)
-    return block
+# ---- loops of products
 
 
 @kernel
