@@ -81,7 +81,7 @@ def as_finite_vector(values: Any, name: str, size: int | None = None) -> Array:
 
 def as_parameter(values: Any, name: str, size: int, *, low: float = -np.inf, finite: bool = True) -> float | Array:
     """One number for all coordinates, or one for each; at least ``low``, no nan, finite unless ``finite`` is false."""
-    if isinstance(values, float) and low <= values < math.inf:  # the common case, for small problems
+    if isinstance(values, float) and low <= values and (values < math.inf or not finite):  # most often
         return float(values)
     scalar = isinstance(values, numbers.Real) or np.ndim(values) == 0
     array = np.atleast_1d(as_numbers(values, name)) if scalar else as_vector(values, name, size)

@@ -163,7 +163,15 @@ class LinearModel(BaseEstimator):
         weights: Any = 1.0 if self.penalty_weights is None else self.penalty_weights
         weights, units = as_parameter(weights, "penalty_weights", n_features, low=0.0), 1.0 if scale is None else scale
         l1, l2 = float(ratio * strength), float((1.0 - ratio) * strength)
-        lower, upper = as_bounds((-math.inf, math.inf) if self.bounds is None else self.bounds, n_features)
+        lower: Any = -math.inf
+        upper: Any = math.inf
+        if self.bounds is not None:
+            if len(self.bounds) != 2:
+                raise ValueError(f"bounds must be a pair (lower, upper) of numbers or arrays; got {self.bounds!r}")
+            pairs = enumerate(self.bounds)
+            lower, upper = (as_parameter(side, f"bounds[{k}]", n_features, finite=False) for k, side in pairs)
+            if np.any(lower > 0.0) or np.any(upper < 0.0):
+                raise ValueError(f"bounds must allow the coefficient 0: lower ≤ 0 ≤ upper; got {self.bounds!r}")
         if self.positive:
             lower = np.maximum(lower, 0.0) if np.ndim(lower) else max(lower, 0.0)
         return Net(l1 and l1 * weights * units, l2 and l2 * weights * units**2, 0.0, lower, upper)
@@ -412,17 +420,6 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 TOO_STRONG = (
     "alpha times the sum of sample_weight (1/C of classifiers) must be finite in float64: decrease alpha, or increase C"
 )
-
-
-def as_bounds(bounds: Any, n_features: int) -> tuple[Any, Any]:
-    """Return lower and upper bounds, each one number or one a feature, with zero between them."""
-    if len(bounds) != 2:
-        raise ValueError(f"bounds must be a pair (lower, upper) of numbers or arrays; got {bounds!r}")
-    lower = as_parameter(bounds[0], "bounds[0]", n_features, finite=False)
-    upper = as_parameter(bounds[1], "bounds[1]", n_features, finite=False)
-    if np.any(np.asarray(lower) > 0.0) or np.any(np.asarray(upper) < 0.0):
-        raise ValueError(f"bounds must allow the coefficient 0: lower ≤ 0 ≤ upper; got {bounds!r}")
-    return lower, upper
 
 
 def row_factors(penalty_weights: Any, n_features: int) -> Array:

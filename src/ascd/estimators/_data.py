@@ -281,29 +281,24 @@ def deviations(X: Any, weight: Array | None) -> Array:
 
 def opened_product(estimator: Any, X: Any, columns: Array) -> Any:
     """Return X·columns for opened data that must have the features of the fit."""
-    if is_collection(X):
-        check_features(estimator, X.shape[1], names_of(X))
-        return dask_product(X, columns)
-    data = Data(X)
-    check_features(estimator, data.shape[1], data.names)
-    found = data.times(np.asarray(columns, dtype=np.float64))
-    if not np.isfinite(found).all():
-        check_finite(data.matrix, data.matrix.column_stats(1.0, np.empty((0, data.shape[0]))).total)
-    return found
-
-
-def check_features(estimator: Any, found: int, names: Array | None) -> None:
-    """Raise a ValueError unless there are as many features as in the fit, of the same names."""
-    name, count = type(estimator).__name__, estimator.n_features_in_
-    if found != count:
-        raise ValueError(f"X has {found} features, but {name} is expecting {count} features as input.")
+    is_dask = is_collection(X)
+    data = X if is_dask else Data(X)
+    name, found, expected, names = type(estimator).__name__, data.shape[1], estimator.n_features_in_, names_of(X)
+    if found != expected:
+        raise ValueError(f"X has {found} features, but {name} is expecting {expected} features as input.")
     known = getattr(estimator, "feature_names_in_", None)
     if names is not None and known is not None and list(known) != list(names):
-        first = next(j for j in range(count) if known[j] != names[j])
+        first = next(j for j in range(expected) if known[j] != names[j])
         raise ValueError(
             f"The feature names of X should match those that {name} was fitted with: feature {first} was "
             f"{known[first]!r}, here it is {names[first]!r}"
         )
+    if is_dask:
+        return dask_product(X, columns)
+    found = data.times(np.asarray(columns, dtype=np.float64))
+    if not np.isfinite(found).all():
+        check_finite(data.matrix, data.matrix.column_stats(1.0, np.empty((0, data.shape[0]))).total)
+    return found
 
 
 def dask_product(X: Any, coefs: Array) -> Any:
