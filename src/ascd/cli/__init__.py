@@ -36,7 +36,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             if is_own:
                 stop_on_signals(seen)
-            _write_any_letter()
             return _run(arguments, seen)
         except KeyboardInterrupt:
             for number in (signal.SIGINT, signal.SIGTERM) if is_own else ():  # the ending is not interrupted again
@@ -83,16 +82,12 @@ def _end_process(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _write_any_letter() -> None:
-    """Write letters that an output's encoding lacks, such as that of old Windows, as escapes: ≤ as \\u2264."""
+def _run(arguments: Sequence[str] | None, seen: list[int]) -> int:
     if sys.stderr is None:  # closed: print would take standard output instead
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  for as long as the process lives
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if hasattr(stream, "reconfigure"):  # an encoding may lack letters, as that of old Windows: ≤ becomes \u2264
             stream.reconfigure(errors="backslashreplace")
-
-
-def _run(arguments: Sequence[str] | None, seen: list[int]) -> int:
     try:
         import click
         import rich  # noqa: F401  every command prints with it

@@ -109,7 +109,10 @@ def _fit(data: LabeledData, label: str, estimator: Any, model: str, resamples: i
         estimator.fit(data.X, data.y)
     found: dict[str, Any] = {"seconds": stopwatch.seconds, "compile_seconds": stopwatch.compile_seconds}
     fitted = model_of(estimator, _header(estimator, label, data), data.names)
-    found |= {"score": _score(estimator, data), "nonzero": int(np.count_nonzero(fitted.coef))}
+    found |= {"score": math.nan, "nonzero": int(np.count_nonzero(fitted.coef))}
+    with warnings.catch_warnings(), suppress(OSError):  # which says that the data cannot be read any more
+        warnings.simplefilter("ignore")  # about one sample: the summary says that no score is known
+        found["score"] = float(estimator.score(data.X, data.y))
     evidence = examine(estimator, fitted, data, resamples) if resamples else None
     save(fitted, out)
     _show_summary(fitted, estimator.certificate_, model, found)
@@ -122,28 +125,19 @@ def _fit(data: LabeledData, label: str, estimator: Any, model: str, resamples: i
     return 0 if estimator.certificate_.status.is_answer else UNCONVERGED
 
 
-def _score(estimator: Any, data: LabeledData) -> float:
-    """Return the score on these data; nan for one sample, and where they cannot be read any more."""
-    with warnings.catch_warnings(), suppress(OSError):
-        warnings.simplefilter("ignore")  # about one sample: the summary says that no score is known
-        return float(estimator.score(data.X, data.y))
-    return math.nan
-
-
 def _header(estimator: Any, label: str, data: LabeledData) -> dict[str, Any]:
     """Return what a model file says besides the coefficients."""
     from ascd.reproduction.page import versions
 
     certificate = estimator.certificate_
     facts = {name: float(getattr(certificate, name)) for name in ("gap", "tolerance", "objective", "columns_read")}
-    chosen = (name for name in ("alpha_", "C_") if hasattr(estimator, name))
     parameters = {name: value for name, value in estimator.get_params().items() if isinstance(value, str | int | float)}
     parameters.pop("progress", None)  # how the fit was shown
     shape = {"samples": len(data.y), "features": data.X.shape[1], "target": data.target}
     return {
         "estimator": type(estimator).__name__,
         "parameters": parameters,
-        "chosen": {name: float(np.ravel(getattr(estimator, name))[0]) for name in chosen},
+        "chosen": {name: getattr(estimator, name) for name in ("alpha_", "C_") if hasattr(estimator, name)},
         "cv_error": cv_error(estimator),
         "certificate": {**facts, "status": str(certificate.status), "converged": bool(certificate.converged)},
         "data": {"file": label, **shape, "reading": list(data.notes), "recipe": data.recipe._asdict()},
@@ -174,20 +168,15 @@ def _show_summary(fitted: Model, certificate: Any, model: str, found: dict[str, 
     if not certificate.converged:
         say(f"  {certificate.status.sentence}")
     say(f"  {reads:,.0f} columns read, {reads / where['features']:.1f} a feature\n")
-    for number in range(len(fitted.coef)):
-        _show_largest(fitted, number)
-
-
-def _show_largest(fitted: Model, number: int) -> None:
-    """Print the largest coefficients of a class, or of the only output."""
-    coef, names = fitted.coef[number], fitted.feature_names()
-    order = np.argsort(-np.abs(coef))[:MOST_SHOWN]
-    rows = [(names[j], f"{coef[j]:+.6g}") for j in order if coef[j] != 0.0]
-    left = np.count_nonzero(coef) - len(rows)
-    rows += [(f"… and {left:,} more", "")] if left else []
-    intercept = ("intercept", f"{fitted.intercept[number]:+.6g}")
-    show_table(("largest coefficients", "value"), [*rows, intercept], fitted.row_title(number))
-    say()
+    names = fitted.feature_names()
+    for number, coef in enumerate(fitted.coef):
+        largest = np.argsort(-np.abs(coef))[:MOST_SHOWN]
+        rows = [(names[j], f"{coef[j]:+.6g}") for j in largest if coef[j] != 0.0]
+        left = np.count_nonzero(coef) - len(rows)
+        rows += [(f"… and {left:,} more", "")] if left else []
+        rows.append(("intercept", f"{fitted.intercept[number]:+.6g}"))
+        show_table(("largest coefficients", "value"), rows, fitted.row_title(number))
+        say()
 
 
 # ---- from options to estimators
@@ -229,7 +218,7 @@ def cv_error(estimator: Any) -> dict[str, Any] | None:
         name, grid, chosen = estimator._measure, estimator.alphas_, estimator.alpha_
         table = np.asarray(getattr(estimator, estimator._error_path))
     elif hasattr(estimator, "scores_"):
-        name, grid, chosen = "accuracy", estimator.Cs_, float(np.ravel(estimator.C_)[0])
+        name, grid, chosen = "accuracy", estimator.Cs_, estimator.C_
         table = np.asarray(estimator.scores_)[:, 0].T
     else:
         return None
