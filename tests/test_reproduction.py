@@ -57,9 +57,9 @@ def planned(figures):
 
 
 def results_of(figures, folder):
-    plan = planned(figures)
-    reproduce.conduct(plan, folder, workers=1)
-    return reproduce.load(reproduce.gather(plan, folder, "quick"))
+    jobs, index = planned(figures)
+    reproduce.conduct(jobs.values(), folder, workers=1)
+    return reproduce.load(reproduce.gather(jobs, index, folder, "quick"))
 
 
 def numbers(results, curve, part="T"):
@@ -71,12 +71,12 @@ def verdicts(results):
 
 
 def test_every_entry_of_the_table_becomes_jobs():
-    plan = panels.plan([], "full", text_source("generated", "quick"))
-    assert set(plan.curves) == {"1", "4", "T", *panels.PANELS}
+    jobs, index = panels.plan([], "full", text_source("generated", "quick"))
+    assert set(index) == {"1", "4", "T", *panels.PANELS}
     for panel in panels.PANELS.values():
-        assert [*plan.curves[panel.name]] == [*(method.label for method in panel.methods), "minimum"]
-    assert plan.curves["2a"]["SCD"] == plan.curves["2c"]["SCD"], "panels share the runs they have in common"
-    assert json.loads(json.dumps([job.parameters for job in plan.jobs.values()]))
+        assert [*index[panel.name]] == [*(method.label for method in panel.methods), "minimum"]
+    assert index["2a"]["SCD"] == index["2c"]["SCD"], "panels share the runs they have in common"
+    assert json.loads(json.dumps([job.parameters for job in jobs.values()]))
     assert panels.parts_of(["3d", "1"]) == ["1", "3d"]
     with pytest.raises(ValueError, match=r"unknown figure '5'.*Valid names: 1, 2"):
         panels.parts_of(["5"])

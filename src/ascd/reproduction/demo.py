@@ -80,6 +80,7 @@ def fits(n_samples: int = 300, n_features: int = 20_000) -> list[tuple[str, ...]
         with suppress(ImportError):
             peers[name] = import_module(module).Lasso
     rows: list[tuple[str, ...]] = []
+    digit = Context(prec=1, rounding=ROUND_CEILING)  # a bound must not be rounded down
     for name, make in peers.items():
         model = make(alpha=alpha, fit_intercept=False)
         watch, began = Stopwatch(), time.perf_counter()
@@ -88,14 +89,9 @@ def fits(n_samples: int = 300, n_features: int = 20_000) -> list[tuple[str, ...]
             model.fit(X, y)
         seconds = watch.seconds if name == "ascd" else time.perf_counter() - began
         coef = np.ravel(model.coef_)
-        bound = f"{rounded_up(problem.gap(coef) / unit)} (proved)"
+        bound = f"{float(digit.create_decimal(problem.gap(coef) / unit)):.0e} (proved)"
         rows.append((name, f"{seconds:.3f}", f"{np.count_nonzero(coef)}", bound))
     return rows
-
-
-def rounded_up(value: float) -> str:
-    """Return one digit, not below the value: a bound must not be rounded down."""
-    return f"{float(Context(prec=1, rounding=ROUND_CEILING).create_decimal(value)):.0e}"
 
 
 def wide_data(n_samples: int, n_features: int) -> tuple[Any, Any]:

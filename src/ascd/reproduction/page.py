@@ -168,8 +168,19 @@ def _draw(chart: Chart, ax: Any, axis: str) -> None:
     key = axis if axis in chart.axes else next(iter(chart.axes))
     right = ax.twinx() if any(len(series.right) for series in chart.series) else None
     for series, color in zip(chart.series, colors_of(chart.series), strict=True):
-        if key in series.x:
-            _draw_series(series, np.asarray(series.x[key]), color, chart.log, ax, right)
+        if key not in series.x:
+            continue
+        x, y = np.asarray(series.x[key]), np.asarray(series.y, dtype=float)
+        shown = np.where(y > SMALLEST_DRAWN, y, np.nan) if chart.log else y
+        label = None if series.thin or np.isnan(y).all() else indexed(series.name)
+        style = {"color": color, "linestyle": "--" if series.dash else "-", "linewidth": 0.8 if series.thin else 1.6}
+        ax.plot(x, shown, label=label, **style)
+        if len(series.low):
+            low = np.maximum(series.low, SMALLEST_DRAWN if chart.log else -np.inf)
+            high = np.maximum(low, np.asarray(series.high, dtype=float))
+            ax.fill_between(x, low, high, where=np.isfinite(shown), color=color, alpha=0.15, linewidth=0)
+        if right is not None and len(series.right):
+            right.plot(x, series.right, linestyle=":", linewidth=1.1, alpha=0.8, color=color)
     ax.set_title(indexed(chart.title), fontsize=10)
     ax.set_xlabel(indexed(chart.axes[key]))
     ax.set_ylabel(indexed(chart.y_label), fontsize=9)
@@ -187,20 +198,6 @@ def _draw(chart: Chart, ax: Any, axis: str) -> None:
     ax.grid(alpha=0.25, linewidth=0.6)
     if any(not series.thin for series in chart.series):
         ax.legend(fontsize=7, framealpha=0.8)
-
-
-def _draw_series(series: Series, x: Any, color: str, log: bool, ax: Any, right: Any) -> None:
-    y = np.asarray(series.y, dtype=float)
-    shown = np.where(y > SMALLEST_DRAWN, y, np.nan) if log else y
-    label = None if series.thin or np.isnan(y).all() else indexed(series.name)
-    style = {"color": color, "linestyle": "--" if series.dash else "-", "linewidth": 0.8 if series.thin else 1.6}
-    ax.plot(x, shown, label=label, **style)
-    if len(series.low):
-        low = np.maximum(series.low, SMALLEST_DRAWN if log else -np.inf)
-        high = np.maximum(low, np.asarray(series.high, dtype=float))
-        ax.fill_between(x, low, high, where=np.isfinite(shown), color=color, alpha=0.15, linewidth=0)
-    if right is not None and len(series.right):
-        right.plot(x, series.right, linestyle=":", linewidth=1.1, alpha=0.8, color=color)
 
 
 # ---- the page

@@ -244,11 +244,8 @@ class Job(NamedTuple):
         return (self.kind, *(part.partition("(")[0] for part in parts))
 
 
-class JobPlan(NamedTuple):
-    """All jobs by name, and the jobs of every curve: part of a figure → curve → names of jobs."""
-
-    jobs: dict[str, Job]
-    curves: dict[str, dict[str, list[str]]]
+#: The jobs of every curve: part of a figure → curve → names of jobs.
+Index = dict[str, dict[str, list[str]]]
 
 
 def named_part(text: str, table: Mapping[str, Any]) -> Any:
@@ -279,14 +276,15 @@ def needs_text(figures: Iterable[str]) -> bool:
     return any(part in PANELS and PANELS[part].data == "text" for part in parts_of(figures))
 
 
-def plan(figures: Iterable[str], scale: str, text: TextSource | None) -> JobPlan:
-    """Return all jobs of the figures at a scale ("quick" or "full")."""
-    made = JobPlan({}, {})
+def plan(figures: Iterable[str], scale: str, text: TextSource | None) -> tuple[dict[str, Job], Index]:
+    """Return all jobs of the figures at a scale ("quick" or "full"), by name and by curve."""
+    jobs: dict[str, Job] = {}
+    index: Index = {}
     for part in parts_of(figures):
         for curve, job in _jobs_of(part, scale, text):
-            made.jobs[job.name] = job
-            made.curves.setdefault(part, {}).setdefault(curve, []).append(job.name)
-    return made
+            jobs[job.name] = job
+            index.setdefault(part, {}).setdefault(curve, []).append(job.name)
+    return jobs, index
 
 
 def _jobs_of(part: str, scale: str, text: TextSource | None) -> Iterable[tuple[str, Job]]:

@@ -12,7 +12,7 @@ import json
 import multiprocessing
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from functools import partial
@@ -27,7 +27,7 @@ from ascd.reproduction.datasets import text_source
 from ascd.reproduction.figures import sections
 from ascd.reproduction.measurements import measure
 from ascd.reproduction.page import Section, draw_charts, versions, write_page
-from ascd.reproduction.panels import Job, JobPlan, needs_text, parts_of
+from ascd.reproduction.panels import Index, Job, needs_text, parts_of
 
 TITLE = "Approximate Steepest Coordinate Descent, reproduced"
 #: verdict → its plural, and its class in the report's table
@@ -46,11 +46,11 @@ def run(
     figures: Sequence[str], scale: str, folder: Path, data: str | None = None, workers: int = 2, log: Log | None = None
 ) -> Path:
     """Do the jobs that are not done yet; return the path of the results file, which keeps figures of earlier runs."""
-    plan = panels.plan(figures, scale, text_source(data, scale) if needs_text(figures) else None)
+    jobs, index = panels.plan(figures, scale, text_source(data, scale) if needs_text(figures) else None)
     if log is not None and not folder.exists():
         log(f"creating the folder {folder}")
-    conduct(plan, folder, workers, log)
-    return gather(plan, folder, scale)
+    conduct(jobs.values(), folder, workers, log)
+    return gather(jobs, index, folder, scale)
 
 
 def publish(results_path: Path, folder: Path, pictures: bool = True) -> dict[str, Any]:
@@ -106,10 +106,10 @@ def find(folder: Path, job: Job) -> dict[str, Any] | None:
     return found if found["versions"]["ascd"] == ascd.__version__ else None
 
 
-def conduct(plan: JobPlan, folder: Path, workers: int = 2, log: Log | None = None) -> int:
+def conduct(jobs: Collection[Job], folder: Path, workers: int = 2, log: Log | None = None) -> int:
     """Do the jobs that have no result yet; return how many.  ``log`` gets a line for each finished group of jobs."""
-    left = [job for job in plan.jobs.values() if find(folder, job) is None]
-    total, tell = len(plan.jobs), log or (lambda line: None)
+    left = [job for job in jobs if find(folder, job) is None]
+    total, tell = len(jobs), log or (lambda line: None)
     done = total - len(left)
     if done:
         tell(f"{done} of {total} runs are there already")
@@ -149,13 +149,13 @@ def _in_processes(groups: list[list[Job]], folder: Path, workers: int) -> Iterat
             raise
 
 
-def gather(plan: JobPlan, folder: Path, scale: str) -> Path:
-    """Write all results of a plan into ``results.json``, beside those of other figures of this scale and version."""
-    runs: dict[str, Any] = {name: find(folder, job) for name, job in plan.jobs.items()}
+def gather(jobs: Mapping[str, Job], index: Index, folder: Path, scale: str) -> Path:
+    """Write the results of all jobs into ``results.json``, beside those of other figures of this scale and version."""
+    runs: dict[str, Any] = {name: find(folder, job) for name, job in jobs.items()}
     missing = [name for name, run in runs.items() if run is None]
     if missing:
         raise RuntimeError(f"{len(missing)} of {len(runs)} runs have no results: run the same command again")
-    path, index = folder / "results.json", dict(plan.curves)
+    path, index = folder / "results.json", dict(index)
     with suppress(FileNotFoundError, ValueError):
         older = load(path)
         for part, curves in older["index"].items() if older["scale"] == scale else ():
