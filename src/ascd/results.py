@@ -66,11 +66,7 @@ class Status(str, Enum):
         >>> str(Status.of_all([Status.CONVERGED, Status.STATIONARY, Status.TIME_LIMIT]))
         'time limit'
         """
-        found = list(statuses)
-        missed = [status for status in found if not status.is_answer]
-        if missed:
-            return missed[0]
-        return Status.STATIONARY if Status.STATIONARY in found else Status.CONVERGED
+        return min(statuses, key=lambda one: (one.is_answer, one is Status.CONVERGED), default=Status.CONVERGED)
 
 
 class Limits(NamedTuple):

@@ -27,14 +27,7 @@ from ascd.engine.rules import RULES
 from ascd.engine.rules.working_set import WorkingSetSweeps
 from ascd.engine.steepness import as_steepness
 from ascd.engine.steps import STEPS
-from ascd.engine.tuning import (
-    CHECKS_AN_EPOCH,
-    DEFAULT_EPOCHS,
-    EPOCHS_A_LOOK,
-    FEWEST_STEPS,
-    LONGEST_PIECE,
-    SHORTEST_PIECE,
-)
+from ascd.engine.tuning import CHECKS_AN_EPOCH, DEFAULT_EPOCHS, EPOCHS_A_LOOK, FEWEST_STEPS, PIECE_SECONDS
 from ascd.problem.penalties import nearest_allowed
 from ascd.problem.problem import Problem
 from ascd.protocols import Oracle, Rule, Step
@@ -273,9 +266,9 @@ class Run:
         # counted beforehand: Ctrl-C inside the compiled loop is raised when all its steps have been taken
         first, self.t, before = self.t, min(self.t + self.piece, limit), self.seconds
         self._descend(False, first)
-        if self.seconds - before > LONGEST_PIECE:
+        if self.seconds - before > 2.0 * PIECE_SECONDS:
             self.piece = max(1, self.piece // 2)
-        elif self.t - first == self.piece and self.seconds - before < SHORTEST_PIECE:
+        elif self.t - first == self.piece and self.seconds - before < 0.5 * PIECE_SECONDS:
             self.piece *= 2
 
     def _descend(self, unread: bool, first: int) -> None:
@@ -306,15 +299,15 @@ class Run:
             self._check_init()
             return True
         self.next_exact = self.t + EPOCHS_A_LOOK * self.count
-        watch, n = Stopwatch(), self.problem.n_features
-        self.point.reads[0] += n
+        watch = Stopwatch()
+        self.point.reads[0] += self.count
         is_flat = self._steepest() <= self.tol
         if is_flat:
             # The raw gradient was updated in all steps, and keeps the rounding errors of a start far away.  Intervals
             # count these, so they hold for either.  Reads for the end of a run are not counted, as those of its gap.
             self._recompute()
             is_flat = self._steepest() <= self.tol
-            self.point.reads[0] += 0 if is_flat else np.count_nonzero(self.point.x) + n
+            self.point.reads[0] += 0 if is_flat else np.count_nonzero(self.point.x) + self.count
         self.seconds += watch.seconds
         return is_flat
 

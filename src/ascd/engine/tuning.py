@@ -7,8 +7,8 @@ import numpy as np
 # ---- runs
 #: Steps for each coordinate, where the user sets no limit.
 DEFAULT_EPOCHS = 1000
-#: Seconds that a piece of the loop should take: Ctrl-C is handled between pieces.
-SHORTEST_PIECE, LONGEST_PIECE = 0.05, 0.2
+#: Seconds that a piece of the loop should take, up to a factor of 2: Ctrl-C is handled between pieces.
+PIECE_SECONDS = 0.1
 #: Convergence is tested this many times in an epoch, but not after fewer steps than this.
 CHECKS_AN_EPOCH, FEWEST_STEPS = 4, 64
 #: v is measured so often that it costs so many samples a step; they are a nanosecond each.

@@ -154,8 +154,8 @@ class Sampled(NamedTuple):
 
     @helper
     def take_sample(self, point: Any, rng: Any) -> None:
-        """Draw rows, and intersect every interval with the sample's."""
-        account = self.account
+        """Draw rows, and intersect every interval with the sample's; columns where that is empty are read."""
+        account, intervals = self.account, point.intervals
         account[SAMPLES] += 1.0
         mass, size, last = self.weigh_rows(point.raw_gradient)
         entries = self.draw_rows(point.raw_gradient, mass, last, rng) if mass > 0.0 else 0
@@ -166,9 +166,14 @@ class Sampled(NamedTuple):
         moment, account[LEFT] = min(1.0, size / mass) if mass > 0.0 else 0.0, 0.0
         for j in range(point.x.size):
             middle, radius = self.interval_of(j, mass, moment, eta)
-            self.cut(point, j, middle, radius)
+            known, width = intervals.estimate[j], intervals.radius_at(j)
+            low, high = max(known - width, middle - radius), min(known + width, middle + radius)
+            if low > high:  # one of both is wrong
+                intervals.set_entry(j, point.partial(j), 0.0)
+            elif high - low < 2.0 * width:
+                intervals.set_entry(j, 0.5 * (low + high), 0.5 * (high - low))
             account[LEFT] += radius
-        account[INFLATION_THEN], account[SAMPLED_AT] = point.intervals.lengths[INFLATION], point.reads[0]
+        account[INFLATION_THEN], account[SAMPLED_AT] = intervals.lengths[INFLATION], point.reads[0]
 
     @helper
     def interval_of(self, j: int, mass: float, moment: float, eta: float) -> tuple[float, float]:
@@ -180,17 +185,6 @@ class Sampled(NamedTuple):
         variance = max(0.0, self.squares[j] - draws * mean * mean) / (draws - 1.0) + 2.0 * rounding
         radius = sampled_radius(variance, moment + rounding, draws, eta) + rounding
         return self.product[j] + unit * mean, unit * radius
-
-    @helper
-    def cut(self, point: Any, j: int, middle: float, radius: float) -> None:
-        """Intersect the interval of entry j with middle ± radius; read the column where the intersection is empty."""
-        intervals = point.intervals
-        known, width = intervals.estimate[j], intervals.radius_at(j)
-        low, high = max(known - width, middle - radius), min(known + width, middle + radius)
-        if low > high:
-            intervals.set_entry(j, point.partial(j), 0.0)
-        elif high - low < 2.0 * width:
-            intervals.set_entry(j, 0.5 * (low + high), 0.5 * (high - low))
 
     @helper
     def weigh_rows(self, raw_gradient: Array) -> tuple[float, float, int]:

@@ -156,8 +156,14 @@ class SweepState(NamedTuple):
         account[GAIN], account[COST] = 0.0, 0.0
         if queue[IS_SHORT]:
             return
-        queue[WORKING] = self.drop_idle(queue[WORKING] if was_short else count)
-        is_still = queue[WORKING] == 0 if was_short else is_still
+        if was_short:  # of the whole working set, those stay that were not idle too often
+            count = 0
+            for i in range(queue[WORKING]):
+                if self.idle[self.members[i]] < IDLE_VISITS:
+                    self.members[count] = self.members[i]
+                    count += 1
+            is_still = count == 0
+        queue[WORKING] = count
         if is_still or account[WORK] >= self.scan_after:
             self.scan_all(point, rng, is_still)
         if queue[WORKING] == 0:  # no coordinate can move: visit them in turn
@@ -195,16 +201,6 @@ class SweepState(NamedTuple):
                 account[COST_ASIDE] += cost
         queue[IN_SWEEP] = kept
         return kept > 0 and (queue[IS_SHORT] == 1 or kept < count)
-
-    @helper
-    def drop_idle(self, count: int) -> int:
-        """Drop coordinates that were idle too often from the working set; returns how many stay."""
-        kept = 0
-        for i in range(count):
-            if self.idle[self.members[i]] < IDLE_VISITS:
-                self.members[kept] = self.members[i]
-                kept += 1
-        return kept
 
     @helper
     def scan_all(self, point: Any, rng: Any, is_still: bool) -> None:
