@@ -30,7 +30,7 @@ Models move a copy ``x`` of the coefficients of the working set; the state follo
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,6 @@ from ascd.matrix.costs import CONSTANT_CENTRED
 from ascd.problem.samples import Curvature
 from ascd.problem.terms import ByCoordinate, cost_of, largest_violation
 from ascd.solver import newton, sweeps, tuning
-from ascd.solver.working_set import BlockLayout
 
 #: A bound on curvatures that is exceeded by less is exceeded by rounding.
 SAME_CURVATURE = 1e-9
@@ -331,7 +330,7 @@ class BlockModel(Model):
         holds at any length and keeps such blocks where they are (iteratively reweighted least squares).
         """
         for is_bound in (False, True):
-            found = newton.pieces_of(self.penalty, self.layout, self.x)
+            found = newton.pieces_of(self.penalty, self.blocks, self.starts, self.x)
             rows, change = np.flatnonzero(found.is_free.any(axis=1)), np.zeros(self.x.shape)
             if rows.size == 0 or not found.is_free[rows].all():  # all outputs of a column must be free, or none
                 return False
@@ -342,7 +341,8 @@ class BlockModel(Model):
                 return False
             change[rows] = step
             predicted = 0.5 * float(np.vdot(right, step))
-            taken = newton.try_lengths(self.penalty, self.layout, self.x, change, self.smooth_part, predicted)
+            given = self.penalty, self.blocks, self.starts, self.x
+            taken = newton.try_lengths(*given, change, self.smooth_part, predicted)
             if taken is not None:
                 self.move(taken)
                 if np.vdot(taken, change) >= 0.5 * np.vdot(change, change):
@@ -356,18 +356,17 @@ class BlockGramModel(BlockModel):
     Coefficients of outputs that are coupled have shape (size, 1).
     """
 
-    def __init__(self, penalty: Any, layout: BlockLayout, gram: Array, gradient: Array, x: Array) -> None:
-        self.penalty, self.layout, self.x = penalty, layout, x
-        self.gram, self.gradient = gram, gradient
-        self.lipschitz = sweeps.block_curvatures(sweeps.fill_curvatures, layout.starts, gram)
+    def __init__(self, penalty: Any, blocks: Array, starts: Array, gram: Array, gradient: Array, x: Array) -> None:
+        self.penalty, self.blocks, self.starts, self.x = penalty, blocks, starts, x
+        self.gram, self.gradient, self.room = gram, gradient, np.empty(x.size)
+        self.lipschitz = sweeps.block_curvatures(sweeps.fill_curvatures, starts, gram)
         # some 10 ms: 400 sweeps leave nearly parallel columns far from their minimum
         self.most_sweeps = max(tuning.MOST_BLOCK_SWEEPS, 10_000_000 // (gram.shape[0] * x.size))
         self.has_pieces = hasattr(penalty, "block_piece")
-        self.room = np.empty(layout.longest)
 
     def sweep(self, target: float, most: int) -> tuple[float, int]:
         return sweeps.sweep_blocks(
-            self.penalty, self.gram, self.gradient.ravel(), self.x.ravel(), self.layout.starts, self.layout.blocks,
+            self.penalty, self.gram, self.gradient.ravel(), self.x.ravel(), self.starts, self.blocks,
             self.lipschitz, self.room, self.x.shape[1], target, most,
         )  # fmt: skip
 
@@ -392,25 +391,25 @@ class BlockColumnModel(BlockModel):
     patience = 3
 
     def __init__(
-        self, penalty: Any, part: Part, layout: BlockLayout, curvature: Curvature, gradient: Array, x: Array,
+        self, penalty: Any, part: Part, blocks: Array, starts: Array, curvature: Curvature, gradient: Array, x: Array,
         intercept: bool,
     ) -> None:  # fmt: skip
-        self.penalty, self.part, self.layout, self.x = penalty, part, layout, x
-        rooms = np.zeros(gradient.shape[0]), np.empty((int(np.diff(layout.starts).max()),) * 2)
+        self.penalty, self.part, self.blocks, self.starts, self.x = penalty, part, blocks, starts, x
+        rooms = np.zeros(gradient.shape[0]), np.empty((int(np.diff(starts).max()),) * 2)
         given = part.matrix, part.places, curvature.most, *rooms
-        self.lipschitz = sweeps.block_curvatures(sweeps.fill_column_curvatures, layout.starts, *given)
+        self.lipschitz = sweeps.block_curvatures(sweeps.fill_column_curvatures, starts, *given)
         self.own, self.raw_gradient, self.intercept = curvature.own, gradient.copy(), intercept
-        self.shift, self.reads, self.rooms = np.zeros(x.shape[1]), 0, np.empty((2, layout.longest))
+        self.shift, self.reads, self.rooms = np.zeros(x.shape[1]), 0, np.empty((2, x.size))
         d, outputs = gradient.shape
         is_wide = outputs == 1 and d < x.size <= tuning.BLOCK_GRAM_FLOOR // (8 * d)
         self.has_pieces = is_wide and hasattr(penalty, "block_piece")
-        self.block = as_block(part, d) if self.has_pieces else None
+        self.block: Any = as_block(part, d) if self.has_pieces else None
 
     def sweep(self, target: float, most: int) -> tuple[float, int]:
         violation, done, matrix = math.inf, 0, self.part
         while violation > target and done < most:
             found = sweeps.sweep_block_columns(
-                self.penalty, matrix.matrix, matrix.places, self.layout.starts, self.layout.blocks, self.lipschitz,
+                self.penalty, matrix.matrix, matrix.places, self.starts, self.blocks, self.lipschitz,
                 self.own.ravel(), self.raw_gradient.ravel(), self.x.ravel(), self.rooms, self.x.shape[1], target,
             )  # fmt: skip
             violation, done = float(found), done + 1
@@ -434,13 +433,13 @@ class BlockColumnModel(BlockModel):
 
     @property
     def gradient(self) -> Array:
-        return cast(Array, self.block).T @ self.raw_gradient
+        return self.block.T @ self.raw_gradient
 
     def direction(self, rows: Array, found: newton.PenaltyPieces, right: Array) -> Array | None:
         """Newton's step on the free columns, where they outnumber the samples."""
         if rows.size <= self.raw_gradient.size:
             return None
-        weight, free = self.own[:, 0], cast(Array, self.block)[:, rows]
+        weight, free = self.own[:, 0], self.block[:, rows]
         free = free - (weight @ free) / weight.sum() if self.intercept else free
         return newton.wide_newton(free, weight, found, right)
 

@@ -33,7 +33,6 @@ from ascd._core.jit import kernel, wide
 from ascd._core.threads import library_helps
 from ascd.problem.arithmetic import length_of
 from ascd.solver import tuning
-from ascd.solver.working_set import BlockLayout
 
 # ---- single coordinates
 
@@ -120,16 +119,16 @@ class PenaltyPieces(NamedTuple):
         return np.flatnonzero(np.diff(self.block, prepend=-1))
 
 
-def pieces_of(penalty: Any, working: BlockLayout, x: Array) -> PenaltyPieces:
-    """Return the pieces of the penalty that x of shape (m, T) lies on."""
+def pieces_of(penalty: Any, blocks: Array, starts: Array, x: Array) -> PenaltyPieces:
+    """Return the pieces of the penalty that x of shape (m, T) lies on; block i has the rows starts[i]:starts[i + 1]."""
     derivative, unit = np.empty(x.shape), np.zeros(x.shape)
-    kink, ridge, length = np.empty((3, working.blocks.size))
-    fill_pieces(penalty, working.blocks, working.starts, x.ravel(), derivative.ravel(), kink, ridge, length, x.shape[1])
-    block = np.repeat(np.arange(working.blocks.size), np.diff(working.starts))
+    kink, ridge, length = np.empty((3, blocks.size))
+    fill_pieces(penalty, blocks, starts, x.ravel(), derivative.ravel(), kink, ridge, length, x.shape[1])
+    block = np.repeat(np.arange(blocks.size), np.diff(starts))
     is_free = ~np.isnan(derivative)
     with np.errstate(all="ignore"):
         # a single coefficient has no direction to turn to: |x| is straight
-        kink[np.add.reduceat(is_free.sum(axis=1), working.starts[:-1]) == 1] = 0.0
+        kink[np.add.reduceat(is_free.sum(axis=1), starts[:-1]) == 1] = 0.0
         away = length[block][:, None]
         np.divide(x, away, out=unit, where=(away > 0.0) & is_free)
         kappa = np.divide(kink, length, out=np.zeros(kink.size), where=length > 0.0)
@@ -137,8 +136,9 @@ def pieces_of(penalty: Any, working: BlockLayout, x: Array) -> PenaltyPieces:
 
 
 def try_lengths(
-    penalty: Any, working: BlockLayout, x: Array, change: Array, model: Callable[[Array], float], promised: float
-) -> Array | None:
+    penalty: Any, blocks: Array, starts: Array, x: Array, change: Array, model: Callable[[Array], float],
+    promised: float,
+) -> Array | None:  # fmt: skip
     """The length of a step that lowers Q most, of those tried, as a change of x; None if none lowers it.
 
     ``model`` is asked for the smooth part of Q after a move; ``promised`` is the fall of Q by the whole step if the
@@ -146,7 +146,7 @@ def try_lengths(
     coefficients are also tried at 0, and lengths at which some of them arrive there: where columns depend on each
     other, steps are far too long.
     """
-    before = blocks_cost(penalty, working.blocks, working.starts, x.ravel(), x.shape[1])
+    before = blocks_cost(penalty, blocks, starts, x.ravel(), x.shape[1])
     best, gain = None, 0.0
     crossing = np.divide(-x, change, out=np.full(x.shape, np.inf), where=x * change < 0.0)
     ends = np.unique(crossing[crossing < 1.0])
@@ -156,7 +156,7 @@ def try_lengths(
             straight, stops = x + length * change, crossing <= length * (1.0 + 1e-12)
             for there in (straight, np.where(stops, 0.0, straight))[: 1 + int(stops.any())]:
                 moved: Array = there - x
-                after = blocks_cost(penalty, working.blocks, working.starts, there.ravel(), x.shape[1])
+                after = blocks_cost(penalty, blocks, starts, there.ravel(), x.shape[1])
                 value = model(moved) + after - before
                 if value < gain:
                     best, gain = moved, value

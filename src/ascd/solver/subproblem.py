@@ -46,7 +46,7 @@ from ascd.solver import models, tuning
 from ascd.solver.bounds import GradientBounds
 from ascd.solver.state import State
 from ascd.solver.sweeps import mark_movable
-from ascd.solver.working_set import BlockLayout, WorkingSet
+from ascd.solver.working_set import WorkingSet
 
 
 class Subproblem:
@@ -197,7 +197,7 @@ class Subproblem:
     # ---- blocks
 
     def _minimise_blocks(self, working: WorkingSet, curvature: Curvature, target: float) -> ModelStep:
-        state, layout, columns = self.state, working.layout, working.columns
+        state, blocks, starts, columns = self.state, working.blocks, working.starts, working.columns
         x, gradient = state.x[working.rows], self._exact(working.blocks, working.rows)
         # the violation that rounding of the gradient leaves: sweeps do not get below it
         rounding = tuning.ROUNDING_FLOOR * norm(state.raw_gradient) * float(self.bounds.length.max())
@@ -212,7 +212,7 @@ class Subproblem:
         if not state.loss.is_coupled and columns.size > min(self.largest_gram, most):
             part = self.matrix.take(columns)
             by_columns = models.BlockColumnModel(
-                state.penalty, part, layout, curvature, state.raw_gradient, x, state.intercept
+                state.penalty, part, blocks, starts, curvature, state.raw_gradient, x, state.intercept
             )
             by_columns.minimise(target, tuning.MOST_BLOCK_SWEEPS)
             state.reads += by_columns.reads
@@ -222,7 +222,7 @@ class Subproblem:
         if not (columns.size == gram.shape[0] and np.array_equal(self.gram.columns, columns)):
             positions = self.gram.position[columns]
             gram = np.ascontiguousarray(self.gram.store[np.ix_(positions, positions)])
-        model = models.BlockGramModel(state.penalty, layout, gram, gradient, x)
+        model = models.BlockGramModel(state.penalty, blocks, starts, gram, gradient, x)
         model.minimise(target, model.most_sweeps)
         return ModelStep(working, x, -self.means[columns] @ (x - before))
 
@@ -235,7 +235,7 @@ class Subproblem:
         step = self.partial = ModelStep(working, x, np.zeros(state.outputs))
         if not entries.size:
             return step
-        layout = BlockLayout(working.blocks[sizes > 0], np.r_[0, np.cumsum(sizes[sizes > 0])], 1)
+        blocks, starts = working.blocks[sizes > 0], np.r_[0, np.cumsum(sizes[sizes > 0])]
         gram = self.matrix.coupled_gram(columns, entries, curvature.own, curvature.shared, state.intercept)
         state.reads += columns.size
         if state.intercept:
@@ -245,7 +245,7 @@ class Subproblem:
             constants = -solve_singular(gram[size:, size:], crossed)
             gram = gram[:size, :size] + crossed.T @ constants
         values = x.reshape(-1, 1)[entries]
-        model = models.BlockGramModel(state.penalty, layout, gram, gradient.reshape(-1, 1)[entries], values)
+        model = models.BlockGramModel(state.penalty, blocks, starts, gram, gradient.reshape(-1, 1)[entries], values)
         model.minimise(target, model.most_sweeps)
         change = values[:, 0] - x.ravel()[entries]
         x.ravel()[entries] = values[:, 0]
@@ -253,11 +253,11 @@ class Subproblem:
 
     def _movable(self, working: WorkingSet, x: Array, gradient: Array) -> tuple[Array, Array]:
         """Return the coefficients of the working set that may move, j·T + t, and their number in each block."""
-        layout, penalty, moves = working.layout, self.state.penalty, np.ones(x.shape, dtype=np.bool_)
+        penalty, starts, moves = self.state.penalty, working.starts, np.ones(x.shape, dtype=np.bool_)
         if isinstance(penalty, BlockNorm | Entrywise):  # the others may know their coefficients by number
-            given = x.ravel(), gradient.ravel(), np.empty(layout.longest), x.shape[1], moves.ravel()
-            mark_movable(penalty, layout.blocks, layout.starts, *given)
-        return np.flatnonzero(moves), np.add.reduceat(moves.sum(axis=1), layout.starts[:-1])
+            given = x.ravel(), gradient.ravel(), np.empty(x.size), x.shape[1], moves.ravel()
+            mark_movable(penalty, working.blocks, starts, *given)
+        return np.flatnonzero(moves), np.add.reduceat(moves.sum(axis=1), starts[:-1])
 
 
 # ---- line search

@@ -7,7 +7,7 @@ many where they nearly fill the last set; only blocks that are free or may viola
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,19 +15,6 @@ from ascd._core.checks import Array
 from ascd.solver import tuning
 from ascd.solver.check import OptimalityCheck
 from ascd.solver.state import State
-
-
-class BlockLayout(NamedTuple):
-    """How the blocks of a working set lie: block i has the rows starts[i] .. starts[i + 1], each with ``outputs``."""
-
-    blocks: Array
-    starts: Array
-    outputs: int
-
-    @property
-    def longest(self) -> int:
-        """Coefficients of the largest block."""
-        return int(np.diff(self.starts).max()) * self.outputs
 
 
 class WorkingSet:
@@ -38,8 +25,7 @@ class WorkingSet:
 
     def __init__(self, problem: Any, blocks: Array, target: float = 0.0) -> None:
         self.problem, self.blocks, self.target = problem, blocks, target
-        self.groups, self.outputs = problem.groups, problem.n_outputs
-        self.is_by_coordinate = problem.is_by_coordinate
+        self.groups, self.is_by_coordinate = problem.groups, problem.is_by_coordinate
 
     @cached_property
     def rows(self) -> Array:
@@ -51,9 +37,9 @@ class WorkingSet:
         return self.blocks if self.is_by_coordinate else self.groups.order[self.rows]
 
     @cached_property
-    def layout(self) -> BlockLayout:
-        starts = np.concatenate([[0], np.cumsum(self.groups.sizes[self.blocks])]).astype(np.int64)
-        return BlockLayout(self.blocks, starts, self.outputs)
+    def starts(self) -> Array:
+        """Where the rows of each block begin among these, and the end."""
+        return np.concatenate([[0], np.cumsum(self.groups.sizes[self.blocks])]).astype(np.int64)
 
 
 class Chooser:
@@ -73,11 +59,19 @@ class Chooser:
             self.size = min(max(self.size, tuning.LARGEST_SET // 2), max(narrow, tuning.SMALLEST_SET))
 
     def choose(self, tolerance: float, is_idle: bool) -> WorkingSet:
-        """Return the next working set, with its target."""
-        working = WorkingSet(self.state.problem, self._blocks())
+        """Return the next working set, with its target: what the tolerance needs, or a share of the violation."""
+        state, report = self.state, self.check.report
+        working = WorkingSet(state.problem, self._blocks())
+        if is_idle:  # a share of the steepest entry is nothing to a column whose entries are all small
+            return working
         share = self._share(working)
-        # a share of the steepest entry is nothing to a column whose entries are all small
-        working.target = 0.0 if is_idle else self._violation_allowed(tolerance, share)
+        # where ‖x‖ is not known yet: as large as the decrease of F that the steepest block could pay for
+        spread = float(np.abs(state.x[state.support]).sum()) or report.objective / max(report.violation, 1e-300)
+        goal = tuning.ENOUGH * tolerance / max(spread, 1e-300)
+        is_few = not state.terms.is_by_coordinate and state.x.size < tuning.FEW_COEFFICIENTS
+        if is_few and state.loss.is_quadratic:  # sweeps cost little: fits that differ in the order of sums agree
+            goal, share = tuning.FINE_SHARE * goal, 0.0
+        working.target = max(min(goal, tuning.ENOUGH * report.violation), share * report.violation)
         return working
 
     def _blocks(self) -> Array:
@@ -119,14 +113,3 @@ class Chooser:
         steps = 20.0 * float(size) ** 3 / (3.0 * tuning.BLOCKED_GAIN) + tuning.OVERHEAD
         is_cheap = steps <= state.matrix.entries() * state.outputs
         return tuning.LAST_SHARE if is_cheap and held < self.size else tuning.SHARE
-
-    def _violation_allowed(self, tolerance: float, share: float) -> float:
-        """Return what the tolerance needs, or a share of the largest violation."""
-        state, report = self.state, self.check.report
-        # where ‖x‖ is not known yet: as large as the decrease of F that the steepest block could pay for
-        spread = float(np.abs(state.x[state.support]).sum()) or report.objective / max(report.violation, 1e-300)
-        goal = tuning.ENOUGH * tolerance / max(spread, 1e-300)
-        is_few = not state.terms.is_by_coordinate and state.x.size < tuning.FEW_COEFFICIENTS
-        if is_few and state.loss.is_quadratic:  # sweeps cost little: fits that differ in the order of sums agree
-            goal, share = tuning.FINE_SHARE * goal, 0.0
-        return max(min(goal, tuning.ENOUGH * report.violation), share * report.violation)
