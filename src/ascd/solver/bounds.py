@@ -92,10 +92,9 @@ class GradientBounds:
         if self.reads == 0 and is_all and gradient.shape[1] == 1:
             found = self.problem.products_at(gradient.ravel())
             found = None if found is None else found[self.problem.groups.order, None]
-        if found is None and ask is not None:
-            found = ask(blocks)
-        elif found is None:
-            found = products(self.matrix, self.problem.groups.order[self.rows(blocks)], gradient)
+        if found is None:
+            order = self.problem.groups.order
+            found = ask(blocks) if ask else products(self.matrix, order[self.rows(blocks)], gradient)
         self.set_exact(blocks, found, here, gradient)
         self.reads += found.shape[0]
 

@@ -74,12 +74,10 @@ class Sums(NamedTuple):
     def together(answers: Sequence[Sums]) -> Sums:
         """Return the sums over several chunks."""
         found = [one.moments for one in answers if one.moments is not None]
-        given: dict[str, Any] = {
-            "moments": add_moments(found) if found else None,
-            "most_curved": max(one.most_curved for one in answers),
-        }
-        parts = zip(Sums._fields, zip(*answers, strict=True), strict=True)
-        return Sums(**given, **{name: sum(part) for name, part in parts if name not in given})
+        most = max(one.most_curved for one in answers)
+        names = [name for name in Sums._fields if name not in ("moments", "most_curved")]
+        sums: dict[str, Any] = {name: sum(getattr(one, name) for one in answers) for name in names}
+        return Sums(moments=add_moments(found) if found else None, most_curved=most, **sums)
 
 
 def rows_of(problem: Any, rows: slice) -> tuple[Sample, Any, Any]:
@@ -283,13 +281,12 @@ class RowNewton:
 
     def _gram(self, found: Moments) -> Array:
         """Return G in column order, damped; a column that the intercept can replace is fixed where it is."""
-        own = found.total * found.means**2
-        if self.state.intercept:
-            store, diagonal = np.array(found.products, order="F"), found.products.diagonal().copy()
-            diagonal[diagonal <= CONSTANT_CENTRED * own] = own[diagonal <= CONSTANT_CENTRED * own]
-        else:
-            store = np.asfortranarray(found.products + found.total * np.outer(found.means, found.means))
-            diagonal = store.diagonal().copy()
+        store, own = np.array(found.products, order="F"), found.total * found.means**2
+        if not self.state.intercept:
+            store += found.total * np.outer(found.means, found.means)
+        diagonal = store.diagonal()
+        is_constant = self.state.intercept & (diagonal <= CONSTANT_CENTRED * own)
+        diagonal = np.where(is_constant, own, diagonal)
         bound = self.state.loss.bound
         typical = float(np.mean(self.problem.weight)) * (bound if math.isfinite(bound) else 1.0)
         np.fill_diagonal(store, diagonal + self.damping * typical * self.problem.norm[found.columns] ** 2)
