@@ -14,7 +14,7 @@ from ascd.io import open_data
 from ascd.io.opening import NpyReader, ParquetReader
 from ascd.matrix import costs
 from ascd.matrix.base import as_block
-from ascd.matrix.files import FileMatrix
+from ascd.matrix.cached import FileMatrix
 
 FORMS = ["C", "F", "float32", "int8", "bool", "parquet", "csv", "libsvm"]
 

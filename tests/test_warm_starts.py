@@ -9,7 +9,7 @@ import pytest
 
 import ascd
 from ascd.io.opening import NpyReader
-from ascd.matrix.files import FileMatrix
+from ascd.matrix.cached import FileMatrix
 from ascd.results import Status
 from ascd.solver import tuning
 from ascd.solver.path import WarmStarts

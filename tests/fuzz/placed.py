@@ -20,8 +20,8 @@ from scipy import sparse
 import ascd
 from ascd.io.opening import NpyReader
 from ascd.matrix import costs
+from ascd.matrix.cached import FileMatrix
 from ascd.matrix.chunked import InTurn, WideChunks, chunked
-from ascd.matrix.files import FileMatrix
 from ascd.matrix.open import open_design
 
 from .calls import changed

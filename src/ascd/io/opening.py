@@ -1,6 +1,6 @@
 """Data larger than memory: a file or folder that stays on its disk and is read in chunks.
 
-Readers have the attributes that ``matrix.files`` names.  Files are read with ordinary calls, not through a memory
+Readers have the attributes that ``FileMatrix`` names.  Files are read with ordinary calls, not through a memory
 map: a file that has become shorter is an error with a sentence, where a map would end the process.  Before each read, a
 file must be as it was when it was opened, because columns that are cached would not be those of a file written since.
 
@@ -77,7 +77,7 @@ class OnDisk:
     def as_design(self) -> Any:
         """Return the data as a matrix for problems; the same object in every call."""
         if self._design is None:
-            from ascd.matrix.files import FileMatrix
+            from ascd.matrix.cached import FileMatrix
 
             self._design = FileMatrix(self.reader, self._memory)
             self._design.feature_names = self.feature_names

@@ -8,17 +8,13 @@ from typing import Any
 import numpy as np
 
 from ascd._core import contracts
-from ascd._core.checks import as_design, as_matrix, check_shape, unlocked
+from ascd._core.checks import as_design, as_matrix, check_shape
 from ascd._core.devices import is_on_device, is_on_gpu, library_of, to_host
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix
-from ascd.matrix.cached import DenseRows, SparseRows
+from ascd.matrix.cached import READ_IN_PLACE, as_stored
 from ascd.matrix.dense import Dense, Local, LocalDense
-from ascd.matrix.sparse import LocalSparse
 from ascd.protocols import ColumnStorage
-
-#: Numbers that are read where they are; others are converted.
-READ_IN_PLACE = tuple(np.dtype(kind) for kind in (np.float64, np.float32, np.int8, np.uint8, np.bool_))
 
 
 def open_design(A: Any) -> Matrix:
@@ -100,14 +96,3 @@ def is_read_in_place(A: Any) -> bool:
         is_large = isinstance(A, np.ndarray) and A.ndim == 2 and A.size > costs.SMALL_DATA
         is_large = is_large and (A.flags.c_contiguous or A.flags.f_contiguous)
     return bool(is_large and A.dtype in READ_IN_PLACE)
-
-
-def as_stored(A: Any, cache_bytes: float | None = None) -> Matrix:
-    """Return an array, contiguous in either way, or a sparse matrix by columns or rows as a matrix on its memory.
-
-    Of dense rows ``cache_bytes`` of columns are cached.
-    """
-    if hasattr(A, "tocsc"):
-        return LocalSparse.of(A) if A.format == "csc" else SparseRows(LocalSparse.of(A.T))
-    values = unlocked(A.view(np.uint8 if A.dtype == np.bool_ else A.dtype, np.ndarray))  # booleans are read as bytes
-    return LocalDense(Dense(values), A.shape) if A.flags.f_contiguous else DenseRows(values, cache_bytes)
