@@ -69,9 +69,10 @@ class Table:
         known = {} if like is None else like._levels
         listed = blocks if isinstance(blocks, list | tuple) else [blocks]
         named = blocks.items() if isinstance(blocks, Mapping) else enumerate(listed)
-        self._columns: list[Columns] = [
-            columns for name, block in named for columns in _parts_of(str(name), block, known)
-        ]
+        self._columns: list[Columns] = []
+        for name, block in named:
+            is_frame = hasattr(block, "iloc")
+            self._columns += _of_frame(str(name), block, known) if is_frame else [_of_array(str(name), block)]
         if not self._columns:
             raise ValueError("blocks must hold at least one column; got none")
         heights = {columns.part.shape[0] for columns in self._columns}
@@ -121,13 +122,8 @@ class Table:
         return design
 
 
-def _parts_of(name: str, block: Any, known: Levels) -> Iterator[Columns]:
-    """The chunks of one block; ``name`` is for blocks that have none of their own."""
-    if hasattr(block, "iloc"):
-        if not hasattr(block, "columns"):
-            block = block.to_frame(name if block.name is None else block.name)
-        yield from _of_frame(name, block, known)
-        return
+def _of_array(name: str, block: Any) -> Columns:
+    """One chunk; its columns have the block's name."""
     is_sparse = hasattr(block, "tocsc")
     values = block if is_sparse else np.asarray(block)
     if values.dtype.kind not in "fiub":
@@ -138,19 +134,21 @@ def _parts_of(name: str, block: Any, known: Levels) -> Iterator[Columns]:
         part = open_design(values[:, None] if values.ndim == 1 and not is_sparse else values)
     except ValueError as error:  # about the shape, or about indices
         raise ValueError(f"blocks: block {name!r} {str(error).removeprefix('A ').replace('A.', '.')}") from None
-    yield Columns(part, name, [name] if part.shape[1] == 1 else [f"{name}[{j}]" for j in range(part.shape[1])])
+    return Columns(part, name, [name] if part.shape[1] == 1 else [f"{name}[{j}]" for j in range(part.shape[1])])
 
 
 def _of_frame(block: str, frame: Any, known: Levels) -> Iterator[Columns]:
-    """Neighbours of one kind are one chunk; a category is one by itself."""
+    """Neighbours of one kind are one chunk; a category is one by itself.  A Series without a name has the block's."""
+    if not hasattr(frame, "columns"):
+        frame = frame.to_frame(block if frame.name is None else frame.name)
     names = [str(name) for name in frame.columns]
     kinds = ["category" if (block, name) in known else _kind(frame.iloc[:, j], name) for j, name in enumerate(names)]
-    for kind, run in groupby(range(len(names)), key=lambda j: kinds[j]):
+    for kind, run in groupby(range(len(names)), key=kinds.__getitem__):
         places = list(run)
-        if kind == "category":
-            yield from (_category(frame.iloc[:, j], (block, names[j]), known.get((block, names[j]))) for j in places)
-            continue
         chosen = frame.iloc[:, places]
+        if kind == "category":
+            yield from (_category(chosen.iloc[:, i], block, names[j], known) for i, j in enumerate(places))
+            continue
         if kind == "sparse":
             values = chosen.sparse.to_coo().tocsc()
         elif isinstance(chosen.dtypes.iloc[0], np.dtype):  # as they lie
@@ -175,20 +173,19 @@ def _kind(column: Any, name: str) -> str:
     return "sparse" if str(dtype).startswith("Sparse") else str(dtype)
 
 
-def _category(column: Any, key: tuple[str, str], levels: Sequence[Any] | None) -> Columns:
-    """The 0/1 columns of a category's levels; of the given ones where there are some."""
+def _category(column: Any, block: str, name: str, known: Levels) -> Columns:
+    """The 0/1 columns of a category's levels; of the known ones where there are some."""
     import pandas
 
-    block, name = key
-    known = column.astype("category").array
-    found = pandas.Index(known.categories if levels is None else levels)
-    codes = known.codes if levels is None else found.get_indexer(column.astype(object))
+    values, levels = column.astype("category").array, known.get((block, name))
+    found = pandas.Index(values.categories if levels is None else levels)
+    codes = values.codes if levels is None else found.get_indexer(column.astype(object))
     if not len(found):
         raise ValueError(f"blocks: the category {name!r} has no level at all; leave it out")
     rows = np.flatnonzero(codes >= 0)
     entries = np.ones(rows.size, dtype=np.uint8), (rows, codes[rows])
     columns = open_design(csc_array(entries, shape=(codes.size, len(found))))
-    return Columns(columns, block, [f"{name}={level}" for level in found], (key, list(found)))
+    return Columns(columns, block, [f"{name}={level}" for level in found], ((block, name), list(found)))
 
 
 def _names_of(parts: list[Columns], like: Table | None) -> list[str]:
