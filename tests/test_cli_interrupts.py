@@ -66,7 +66,7 @@ def test_a_command_that_computes_stops_at_once(tmp_path, where, arguments):
         ("ascd.cli.models:load", ["predict", "houses.csv", "houses.csv", "--out", "p.csv"]),
         ("ascd.reproduction.demo:fits", ["demo"]),
         ("ascd.cli.commands:facts", ["info"]),
-        ("ascd.reproduction.reproduce:text_source", ["reproduce", "3a"]),
+        ("ascd.reproduction.panels:text_source", ["reproduce", "3a"]),
     ],
 )
 def test_a_command_that_waits_stops_at_once(tmp_path, houses, where, arguments):

@@ -11,7 +11,6 @@ import pytest
 
 from ascd.reproduction import measurements, panels, reproduce
 from ascd.reproduction.claims import HOLDS, NOT, PART, UNTESTED, judge_all
-from ascd.reproduction.datasets import text_source
 from ascd.reproduction.figures import panel_of
 from ascd.reproduction.reproduce import publish
 
@@ -52,12 +51,8 @@ def done(tiny, all_runs, tmp_path):
     return tmp_path
 
 
-def planned(figures):
-    return panels.plan(figures, "quick", text_source(None, "quick") if panels.needs_text(figures) else None)
-
-
 def results_of(figures, folder):
-    jobs, index = planned(figures)
+    jobs, index = panels.plan(figures, "quick")
     reproduce.conduct(jobs.values(), folder, workers=1)
     return reproduce.load(reproduce.gather(jobs, index, folder, "quick"))
 
@@ -70,8 +65,9 @@ def verdicts(results):
     return {claim.where: claim.verdict for claim in judge_all(results)}
 
 
-def test_every_entry_of_the_table_becomes_jobs():
-    jobs, index = panels.plan([], "full", text_source("generated", "quick"))
+def test_every_entry_of_the_table_becomes_jobs(monkeypatch):
+    monkeypatch.setattr("ascd.reproduction.datasets.GENERATED", {"full": (300, 600)})
+    jobs, index = panels.plan([], "full")
     assert set(index) == {"1", "4", "T", *panels.PANELS}
     for panel in panels.PANELS.values():
         assert [*index[panel.name]] == [*(method.label for method in panel.methods), "minimum"]

@@ -178,23 +178,22 @@ def with_local_columns(problem: Problem) -> Problem:
 
 def with_constant(problem: Problem) -> Problem:
     """Return the problem on a copy of the data with an unpenalised column of ones."""
-    problem = with_local_columns(problem)
-    n, penalty, weight = problem.n_features, problem.parts.penalty, problem.parts.sample.weight
+    parts, penalty, n = with_local_columns(problem).parts, problem.parts.penalty, problem.n_features
     if not hasattr(penalty, "with_free"):
         raise TypeError(
             "an intercept of the engine needs a penalty with a method with_free(self, n), which returns it for n "
             f"coordinates and one more without any; {type(penalty).__name__} has none: use ascd.solve or no intercept"
         )
-    columns, ones = problem.parts.matrix.to_scipy(problem.n_samples, n), np.ones((problem.n_samples, 1))
+    columns, ones = parts.matrix.to_scipy(problem.n_samples, n), np.ones((problem.n_samples, 1))
     if isinstance(columns, np.ndarray):
         wider: Any = np.hstack([columns, ones])
     else:
         from scipy.sparse import hstack
 
         wider = hstack([columns, ones], format="csc")
-    loss, weights = problem.loss, None if np.ndim(weight) == 0 else weight
-    offset = problem.parts.offset if problem.parts.offset.size else None
-    return Problem(wider, loss.given, loss.loss, penalty.with_free(n), weights, offset)
+    weight = parts.sample.weight if np.ndim(parts.sample.weight) else None
+    offset = parts.offset if parts.offset.size else None
+    return Problem(wider, problem.loss.given, parts.loss, penalty.with_free(n), weight, offset)
 
 
 class Run:

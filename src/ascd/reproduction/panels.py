@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ascd._core.checks import unknown_name
-from ascd.reproduction.datasets import TextSource
+from ascd.reproduction.datasets import TextSource, text_source
 
 
 class Method(NamedTuple):
@@ -271,16 +271,14 @@ def parts_of(figures: Iterable[str]) -> list[str]:
     return sorted(chosen, key=lambda name: list(FIGURES).index(figure_of(name)))
 
 
-def needs_text(figures: Iterable[str]) -> bool:
-    """Return True if some of these figures use text data."""
-    return any(part in PANELS and PANELS[part].data == "text" for part in parts_of(figures))
-
-
-def plan(figures: Iterable[str], scale: str, text: TextSource | None) -> tuple[dict[str, Job], Index]:
-    """Return all jobs of the figures at a scale ("quick" or "full"), by name and by curve."""
+def plan(figures: Iterable[str], scale: str, data: str | None = None) -> tuple[dict[str, Job], Index]:
+    """Return all jobs of the figures at a scale ("quick" or "full"), by name and by curve; ``data`` is the text."""
     jobs: dict[str, Job] = {}
     index: Index = {}
-    for part in parts_of(figures):
+    parts = parts_of(figures)
+    needs_text = any(part in PANELS and PANELS[part].data == "text" for part in parts)
+    text = text_source(data, scale) if needs_text else None
+    for part in parts:
         for curve, job in _jobs_of(part, scale, text):
             jobs[job.name] = job
             index.setdefault(part, {}).setdefault(curve, []).append(job.name)

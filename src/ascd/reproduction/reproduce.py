@@ -23,11 +23,10 @@ import ascd
 from ascd.io.writing import json_ready, whole_folder, write_text
 from ascd.reproduction import panels
 from ascd.reproduction.claims import HOLDS, NOT, PART, UNTESTED, Claim, judge_all, to_markdown
-from ascd.reproduction.datasets import text_source
 from ascd.reproduction.figures import sections
 from ascd.reproduction.measurements import measure
 from ascd.reproduction.page import Section, draw_charts, versions, write_page
-from ascd.reproduction.panels import Index, Job, needs_text, parts_of
+from ascd.reproduction.panels import Index, Job, parts_of
 
 TITLE = "Approximate Steepest Coordinate Descent, reproduced"
 #: verdict → its plural, and its class in the report's table
@@ -46,7 +45,7 @@ def run(
     figures: Sequence[str], scale: str, folder: Path, data: str | None = None, workers: int = 2, log: Log | None = None
 ) -> Path:
     """Do the jobs that are not done yet; return the path of the results file, which keeps figures of earlier runs."""
-    jobs, index = panels.plan(figures, scale, text_source(data, scale) if needs_text(figures) else None)
+    jobs, index = panels.plan(figures, scale, data)
     if log is not None and not folder.exists():
         log(f"creating the folder {folder}")
     conduct(jobs.values(), folder, workers, log)
