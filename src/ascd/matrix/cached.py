@@ -160,14 +160,11 @@ class CachedMatrix(Remote):
             return cache
         if self._bytes(columns) > self.cache_bytes:
             return None
-        if cache is not None:
-            both = self._bytes(cache.columns) + self._bytes(missing)
-            # for a moment there are those before and all together
-            if both <= self.cache_bytes and 2.0 * both <= self.most_bytes:
-                return self._keep(self.fetch(missing), missing, cache)
-        del cache
-        self._make_room(columns)
-        return self._keep(self.fetch(columns), columns.copy())
+        both = math.inf if cache is None else self._bytes(cache.columns) + self._bytes(missing)
+        if both > self.cache_bytes or 2.0 * both > self.most_bytes:  # for a moment there are both, and those before
+            cache, missing = None, columns.copy()
+            self._make_room(columns)
+        return self._keep(self.fetch(missing), missing, cache)
 
     def _make_room(self, columns: Array) -> None:
         """Clear the cache where these columns have no room beside it."""
@@ -207,9 +204,7 @@ class Rows(CachedMatrix):
         room = max(costs.NEAR_FLOOR, costs.NEAR_SHARE * turned.nbytes)
         self.cache_bytes = room if cache_bytes is None else cache_bytes
 
-    @property
-    def nbytes(self) -> int:
-        return int(self.turned.nbytes)
+    nbytes = property(lambda self: int(self.turned.nbytes))
 
     def read_dots(self, columns: Array, vectors: Array) -> Array:
         self.bytes_read += self.nbytes

@@ -49,6 +49,7 @@ class Table:
     ----------
     shape : (samples, columns), with one column a level
     feature_names : a name for every column; a level's is ``column=level``
+    levels : the levels of each category
 
     Examples
     --------
@@ -82,11 +83,7 @@ class Table:
         self.feature_names = _names_of(self._columns, like)
         self.shape = heights.pop(), len(self.feature_names)
         self._levels: dict[Any, list[Any]] = dict(columns.levels for columns in self._columns if columns.levels)
-
-    @property
-    def levels(self) -> dict[str, list[Any]]:
-        """The levels of each category."""
-        return {name: found for (_, name), found in self._levels.items()}
+        self.levels = {name: found for (_, name), found in self._levels.items()}
 
     def without_rows(self) -> Table:
         """Return names and levels alone, for a model to carry: see ``encoded``."""
