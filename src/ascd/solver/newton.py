@@ -27,6 +27,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from ascd._core.checks import Array
 from ascd._core.jit import kernel, wide
@@ -77,8 +78,6 @@ def cut_steps(here: Array, direction: Array, low: Array, high: Array) -> list[Ar
 
 def newton_direction(gram: Array, free: Array, curvature: Array, right: Array) -> Array | None:
     """Return (G + penalty)⁻¹·right on the free coordinates; None where the matrix is singular."""
-    from scipy.linalg.lapack import dpotrf, dpotrs  # here, so that importing ascd stays cheap
-
     matrix = np.empty((free.size, free.size), order="F")
     for shift in tuning.SHIFTS:
         gather_free(gram, free, curvature, shift, matrix)
@@ -195,8 +194,6 @@ def block_newton(gram: Array, found: PenaltyPieces, right: Array) -> Array | Non
 
     The diagonal is shifted where the matrix is singular.
     """
-    from scipy.linalg.lapack import dpotrf, dpotri, dpotrs  # here, so that importing ascd stays cheap
-
     diagonal, is_flat = np.diagonal(gram) + (found.kappa + found.ridge), right.shape[1] == 1
     for shift in (0.0, *tuning.SHIFTS):
         matrix = gram.copy()
@@ -225,8 +222,6 @@ def wide_newton(block: Array, weight: Array, found: PenaltyPieces, right: Array)
     By the formula of Woodbury only a matrix of d × d is factorised: with W = diag(√weight)·block and
     D = diag(κ + m) − Σ_b κ_b x̂_b x̂_bᵀ the step is D⁻¹(right − Wᵀ(I + WD⁻¹Wᵀ)⁻¹WD⁻¹·right).
     """
-    from scipy.linalg.lapack import dpotrf, dpotrs
-
     scaled = np.sqrt(weight)[:, None] * block
     # the penalty of a block has no curvature along x̂: a little of the losses' makes D invertible
     ridge = found.ridge + tuning.SHIFTS[1] * np.einsum("kj,kj->", scaled, scaled) / max(right.size, 1)
@@ -250,8 +245,6 @@ def _with_kinks(first: Array, inverse: Array, found: PenaltyPieces) -> Array | N
 
     None where what is left is not positive definite; blocks without a kink have κ = 0.
     """
-    from scipy.linalg.lapack import dpotrf, dpotrs
-
     starts = found.starts
     kink = found.kappa[starts]
     bent = np.flatnonzero(kink > 0.0)

@@ -37,6 +37,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ascd._core.checks import Array, as_design, as_finite_vector, as_matrix, as_number, unknown_name
 from ascd._core.jit import at, helper, kernel, wide
@@ -468,8 +469,6 @@ class InteriorPoint:
 
     def _step(self, state: Array, gradient: Array) -> Array | None:
         """Advance the state by a predictor and corrector step; return the move of x, or None where there is none."""
-        from scipy.linalg.lapack import dpotrs  # here, so that importing ascd stays cheap
-
         h = 1.0 / (self.curvature + state[LOWER] / state[BELOW] + state[UPPER] / state[ABOVE])
         self.reads += 2 * self.columns.size
         factor = self._factor(h)
@@ -499,8 +498,6 @@ class InteriorPoint:
 
         Columns at an end have a tiny h: those that change the matrix by at most 1e-3 of H⁻¹ together are left out.
         """
-        from scipy.linalg.lapack import dpotrf
-
         counts = h * self.squares * self.weight.max() > 1e-3 / h.size
         columns, h = self.columns[counts], h[counts]
         self.reads += columns.size
