@@ -435,9 +435,7 @@ def as_reference(problem: Problem, state: State) -> float:
     is_away = bool(nearest.any())
     if is_away or state.x.any():
         state = State(problem, nearest.copy(), state.intercept, np.zeros(problem.n_outputs))
-    value = state.seen.value
-    if is_away:
-        value += state.cost()
+    value = state.seen.value + (state.cost() if is_away else 0.0)
     if state.intercept and not problem.loss.is_coupled:
         known = problem.loss.target - problem.offset
         known = known[problem.sample_weight > 0.0] if np.ndim(problem.sample_weight) else known

@@ -36,7 +36,6 @@ from ascd.protocols import Penalty
 from ascd.results import Limits, Path, Snapshot, Status, progress_bar
 from ascd.solver import tuning
 from ascd.solver.loop import Recorder, Solver, as_reference, as_start, check_run, give_up
-from ascd.solver.state import Saved
 from ascd.solver.working_set import WorkingSet
 
 
@@ -248,7 +247,7 @@ class WarmStarts:
 
     def __init__(self, solver: Solver, penalty: Any, tolerance: float) -> None:
         self.solver, self.state, self.penalty, self.tolerance = solver, solver.state, penalty, tolerance
-        self.waiting: deque[tuple[Saved, Array]] = deque()
+        self.waiting: deque[tuple[Any, Array]] = deque()
         # where a pass is expensive, and one serves several points at once
         pays = solver.rows is None and solver.problem.is_by_coordinate and solver.state.matrix.answers_several
         self.at_once = tuning.MOST_WARM_STARTS if pays else 0
@@ -291,7 +290,7 @@ class WarmStarts:
         except BaseException:
             state.set(*start)
             raise
-        gradients = np.concatenate([point.seen.raw_gradient for point in points], axis=1)
+        gradients = np.concatenate([seen.raw_gradient for _, _, seen, _ in points], axis=1)
         if not np.isfinite(gradients).all():
             state.set(*start)
             bounds.read_all(state.raw_gradient)  # what was read at such a point is no number either
@@ -313,7 +312,7 @@ class WarmStarts:
         score[state.support] = math.inf
         return np.sort(np.argsort(-score, kind="stable")[: min(room, int(np.count_nonzero(score > 0.0)))])
 
-    def _minimum(self, penalty: Any, columns: Array) -> Saved:
+    def _minimum(self, penalty: Any, columns: Array) -> Any:
         """Return the minimum over these coordinates, from the present point; its predictor is computed from x."""
         state, bounds = self.state, self.solver.bounds
         state.use(penalty)

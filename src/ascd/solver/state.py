@@ -27,15 +27,6 @@ class Evaluation(NamedTuple):
     curvature: Any
 
 
-class Saved(NamedTuple):
-    """A point and what follows from it."""
-
-    x: Array
-    constant: Array
-    seen: Evaluation
-    is_fresh: bool
-
-
 class State:
     """x, the intercepts c and the loss there.
 
@@ -152,9 +143,9 @@ class State:
             self.set(*before)
             raise
 
-    def saved(self) -> Saved:
-        """Return the present point; whoever moves on from it makes other arrays."""
-        return Saved(self.x, self.constant, self.seen, self.is_fresh)
+    def saved(self) -> tuple[Array, Array, Evaluation, bool]:
+        """Return what ``set`` takes to come back here; whoever moves on makes other arrays."""
+        return self.x, self.constant, self.seen, self.is_fresh
 
     def cost(self) -> float:
         """Return Σ_b Ψ_b(x_b)."""
