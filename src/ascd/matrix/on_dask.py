@@ -24,7 +24,7 @@ from ascd._core.checks import Array, check_places, check_shape
 from ascd._core.threads import use_threads
 from ascd.matrix import costs
 from ascd.matrix.base import DataGone, Matrix
-from ascd.matrix.chunked import Call, InTurn, added, answer, chunked
+from ascd.matrix.chunked import Call, InTurn, Total, added, answer, chunked
 
 #: Kinds of numbers that a column may have.
 REAL = "fiub"
@@ -188,11 +188,11 @@ class OnCluster(InTurn):
                 tasks += shared.values()
                 for (home, some), arrays in zip(groups.items(), given, strict=True):
                     self.sent += sum(bytes_of(one) for key, one in arrays.items() if key not in shared)
-                    listed = [
-                        [self.chunks[chunk], column, request, [shared.get(id(one), one) for one in arguments], total]
-                        for chunk, column, request, arguments, total in some
+                    listed = [  # futures in it become what they stand for
+                        [self.chunks[chunk], column, request, [shared.get(id(one), one) for one in arguments]]
+                        for chunk, column, request, arguments, _ in some
                     ]
-                    tasks.append(self.run(answer_calls, listed, home=home))  # futures in it become what they stand for
+                    tasks.append(self.run(answer_calls, listed, calls[0].total, home=home))
                 wait_until_done(self.client, tasks)
                 found = self.client.gather(tasks[len(shared) :])
             except BaseException:  # Ctrl-C too: nobody waits for them any more
@@ -238,21 +238,18 @@ class OnCluster(InTurn):
 # ---- on a worker
 
 
-def answer_calls(calls: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return the answers to calls with a chunk instead of its number; those that add up as one, then None."""
+def answer_calls(calls: Sequence[Sequence[Any]], total: Total | None) -> list[Any]:
+    """Return the answers to calls (chunk, column, request, arguments); those that add up as one, then None."""
     from distributed import get_worker
 
     with use_threads(int(get_worker().state.nthreads)):  # one task is all that the worker has to do in a round
-        out = [answer(chunk, request, arguments) for chunk, _, request, arguments, _ in calls]
-    same: dict[Any, list[int]] = {}
-    for number, (_, column, _, _, total) in enumerate(calls):
-        if total is not None:
-            same.setdefault((column, total), []).append(number)
-    for (_, total), numbers in same.items():
-        out[numbers[0]] = added(total, [out[number] for number in numbers])
-        for number in numbers[1:]:
-            out[number] = None
-    return out
+        answers = [answer(chunk, request, arguments) for chunk, _, request, arguments in calls]
+    if total is None:
+        return answers
+    same: dict[int, list[Any]] = {}
+    for (_, column, _, _), found in zip(calls, answers, strict=True):
+        same.setdefault(column, []).append(found)
+    return [added(total, same.pop(column)) if column in same else None for _, column, _, _ in calls]
 
 
 def bytes_of(one: Any) -> int:
