@@ -324,6 +324,16 @@ class LinearModel(BaseEstimator):
         return tags
 
 
+@estimator
+class ByFeature(LinearModel):
+    """A model with options for the coefficients of single features."""
+
+    penalty_weights: Any = None
+    bounds: Any = None
+    standardize: bool = False
+    solver: Any = "auto"
+
+
 class LinearRegressor(RegressorMixin, LinearModel):
     """A linear estimator of numbers."""
 

@@ -336,16 +336,6 @@ def whole(steps: Callable[[], Any], count: int) -> Any:
     return found
 
 
-def largest_factor(problem: Any, *, intercept: bool, n_jobs: int) -> float:
-    """Return the smallest factor of the penalty that gives zero coefficients, 0 if all do."""
-    try:
-        return float(whole(lambda: path(problem, n_alphas=1, intercept=intercept, n_jobs=n_jobs), 1).alphas[0])
-    except ValueError as error:
-        if "every alpha" not in str(error):
-            raise
-        return 0.0
-
-
 # ---- paths of estimators
 
 
@@ -417,8 +407,13 @@ def alpha_grid(model: Any, data: Any, problem: Any, alphas: Any, eps: float) -> 
             "your estimator with the appropriate `alphas=` argument."
         )
     count, eps = as_count(alphas, "alphas"), as_number(eps, "eps", low=0.0, strict=True)
-    largest = largest_factor(problem, intercept=model.fit_intercept, n_jobs=model._settings().n_jobs)
-    largest = largest / model._units(data)[0]
+    how: dict[str, Any] = {"intercept": model.fit_intercept, "n_jobs": model._settings().n_jobs}
+    try:
+        largest = whole(lambda: path(problem, n_alphas=1, **how), 1).alphas[0] / model._units(data)[0]
+    except ValueError as error:
+        if "every alpha" not in str(error):
+            raise
+        largest = 0.0
     if largest <= ZERO_STRENGTH:  # a constant target
         return np.full(count, ZERO_STRENGTH)
     return np.geomspace(largest, largest * eps, num=count)

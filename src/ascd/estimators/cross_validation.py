@@ -640,14 +640,12 @@ class LogisticRegressionCV(ClassifierCV, LogisticRegression):
             raise ValueError("use_legacy_attributes must be False: the attributes are arrays.")
         if self.choose == "1se" and not self.refit:
             raise ValueError("choose must be 'best' where refit=False: there the folds' own best ones are averaged")
-        self.l1_ratios_ = np.array(self._ratios())
+        ratios = self.l1_ratios
+        if ratios is None or self.penalty not in ("deprecated", "elasticnet"):
+            ratios = [] if self.penalty == "elasticnet" else as_ratio(self.penalty, None)
+        self.l1_ratios_ = np.array(as_ratios(ratios, "l1_ratios"))
         self._choose_C(self._read(X, y, sample_weight, offset), params, self.l1_ratios_.tolist())
         return self
-
-    def _ratios(self) -> list[float]:
-        if self.penalty in ("deprecated", "elasticnet") and self.l1_ratios is not None:
-            return as_ratios(self.l1_ratios, "l1_ratios")
-        return as_ratios([] if self.penalty == "elasticnet" else as_ratio(self.penalty, None), "l1_ratios")
 
     def _follow(
         self, data: Training, problem: Any, strengths: Array, settings: Settings, x0: Array | None = None

@@ -31,7 +31,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ascd._core.checks import Array
-from ascd.estimators._base import LinearRegressor
+from ascd.estimators._base import ByFeature, LinearRegressor
 from ascd.estimators._data import Training, deviations, fit_method
 from ascd.estimators._parameters import FROM_ZERO, Interval, Parameter, Self, estimator
 from ascd.estimators._solving import Followed, Settings, frames_to_the_user, one_by_one, solve_problem
@@ -54,7 +54,7 @@ SolveAt = Callable[[Problem, Any, Any, float, int], Any]
 
 
 @estimator
-class HuberRegressor(LinearRegressor):
+class HuberRegressor(ByFeature, LinearRegressor):
     r"""Linear regression that is robust to outliers, with scikit-learn's objective.
 
     Minimise Σ s_k·(σ + σ·H((y_k − x_k·w − c)/σ)) + alpha·‖w‖² over w, c and the scale σ, with
@@ -79,11 +79,7 @@ class HuberRegressor(LinearRegressor):
     epsilon: float = 1.35
     alpha: float = 0.0001
     warm_start: bool = False
-    penalty_weights: Any = None
-    bounds: Any = None
-    solver: Any = "auto"
     random_state: Any = None
-    standardize: bool = False
 
     _unit = 1.0
     _keeps_float32: ClassVar[bool] = False

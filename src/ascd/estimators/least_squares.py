@@ -37,7 +37,7 @@ from ascd._core.checks import Array, as_finite_vector
 from ascd._core.threads import quiet
 from ascd._core.timing import Stopwatch
 from ascd.estimators import _solving
-from ascd.estimators._base import TOO_STRONG, LinearRegressor, row_factors
+from ascd.estimators._base import TOO_STRONG, ByFeature, LinearRegressor, row_factors
 from ascd.estimators._data import EPS, Training, deviations, fit_method, to_numpy
 from ascd.estimators._parameters import NON_NEGATIVE, UNIT_INTERVAL, Parameter, Self, documented, estimator
 from ascd.estimators._solving import Settings, model_path, solve_problem
@@ -168,7 +168,7 @@ def enet_path(
 
 
 @estimator
-class ElasticNet(LeastSquares):
+class ElasticNet(ByFeature, LeastSquares):
     r"""Linear regression with L1 and L2 penalties: 1/(2n)·‖y − Xw‖² + alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²).
 
     Examples
@@ -187,10 +187,6 @@ class ElasticNet(LeastSquares):
     positive: bool = False
     random_state: Any = None
     selection: str = "cyclic"
-    penalty_weights: Any = None
-    bounds: Any = None
-    solver: Any = "auto"
-    standardize: bool = False
 
     path = staticmethod(enet_path)
     _warns_of_zero: ClassVar[bool] = True
@@ -212,7 +208,7 @@ class Lasso(ElasticNet):
 
 
 @estimator
-class Ridge(LeastSquares):
+class Ridge(ByFeature, LeastSquares):
     r"""Linear regression with an L2 penalty: ‖y − Xw‖² + alpha·‖w‖².
 
     Notes
@@ -231,12 +227,8 @@ class Ridge(LeastSquares):
     alpha: Any = field(default=1.0, kw_only=False)
     copy_X: bool = True
     max_iter: int | None = None
-    solver: Any = "auto"
     positive: bool = False
     random_state: Any = None
-    penalty_weights: Any = None
-    bounds: Any = None
-    standardize: bool = False
 
     _unit = 2.0
     _fitted: ClassVar[dict[str, str]] = {"solver_": "the solver that was used"}

@@ -18,14 +18,14 @@ from sklearn.utils import column_or_1d
 
 from ascd._core.checks import Array
 from ascd.estimators import _data, _solving
-from ascd.estimators._base import TOO_STRONG, LinearClassifier, LinearRegressor, row_factors
+from ascd.estimators._base import TOO_STRONG, ByFeature, LinearClassifier, LinearRegressor, row_factors
 from ascd.estimators._data import Training, fit_method, to_numpy
 from ascd.estimators._parameters import FROM_ZERO, UNIT_INTERVAL, Parameter, Self, StrOptions, estimator
 from ascd.problem.block_penalties import BlockNorm
 
 
 @estimator
-class LogisticRegression(LinearClassifier):
+class LogisticRegression(ByFeature, LinearClassifier):
     r"""Logistic regression: Σ s_k·log(1 + exp(−y_k·(x_k·w + c))) + (l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²)/C.
 
     Three and more classes have a row of coefficients each, and share the multinomial loss
@@ -50,13 +50,9 @@ class LogisticRegression(LinearClassifier):
     intercept_scaling: float = 1
     class_weight: Any = None
     random_state: Any = None
-    solver: Any = "auto"
     verbose: int = 0
     warm_start: bool = False
-    penalty_weights: Any = None
-    bounds: Any = None
     grouped: bool = False
-    standardize: bool = False
 
     _unit = 1.0
     _own: ClassVar[dict[str, Parameter]] = {
@@ -136,7 +132,7 @@ class LogisticRegression(LinearClassifier):
 
 
 @estimator
-class PoissonRegressor(LinearRegressor):
+class PoissonRegressor(ByFeature, LinearRegressor):
     r"""Regression for counts, with the mean exp(x·w + c): half the mean Poisson deviance + alpha/2·‖w‖².
 
     ``l1_ratio`` replaces the penalty by alpha·(l1_ratio·‖w‖₁ + (1 − l1_ratio)/2·‖w‖²); scikit-learn has L2 only.
@@ -159,12 +155,8 @@ class PoissonRegressor(LinearRegressor):
 
     alpha: float = 1.0
     l1_ratio: float = 0.0
-    solver: Any = "auto"
     warm_start: bool = False
     verbose: int = 0
-    penalty_weights: Any = None
-    bounds: Any = None
-    standardize: bool = False
 
     _loss = "poisson"
 
