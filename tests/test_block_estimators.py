@@ -166,7 +166,7 @@ def test_parameters_attributes_and_tags_are_scikit_learns(name):
 def test_sparse_targets_columns_too_large_and_folds_without_samples_are_named():
     with pytest.raises(TypeError, match="y must be a dense array; got a sparse csr_array"):
         ours.MultiTaskLasso().fit(X, sparse.csr_array(Y))
-    with pytest.raises(ValueError, match=r"X has columns whose squared norm overflows float64: rescale X$"):
+    with pytest.raises(ValueError, match=r"X has columns whose norm is above 1e\+60: rescale X$"):
         ours.GroupLasso().fit(1e200 * X, Y[:, 0])
     for cv, words in [([], "cv must split the samples at least once"), ([(range(9), [])], "one has 9 and 0")]:
         with pytest.raises(ValueError, match=words):

@@ -11,7 +11,7 @@ from ascd.solver import tuning
 from ascd.solver.newton import PenaltyPieces, wide_newton
 
 
-@pytest.mark.parametrize("unit", [1e-100, 1e100])
+@pytest.mark.parametrize("unit", [1e-50, 1e50])
 @pytest.mark.parametrize("name", ["group", "rows"])
 def test_units_do_not_matter(name, unit):
     plain, (target, _) = PROBLEMS[name](), target_of(name)
@@ -66,7 +66,7 @@ def test_groups_that_are_wrong_are_named(groups, error, words):
         (lambda: ascd.Problem(A, Y, penalty=ascd.L21(np.inf)), ValueError, "strength must be in .*; got inf"),
         (lambda: ascd.Problem(A, Y, penalty=ascd.L21(1.0, ridge=np.inf)), ValueError, "ridge must be in"),
         (lambda: ascd.Problem(A, Y, penalty=ascd.SparseGroup(np.inf, 1.0, 5)), ValueError, "l1 must be in"),
-        (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1e308, 5, 10.0)), ValueError, "10 times 1e[+]308 is not"),
+        (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1e150, 5, 10.0)), ValueError, "must be at most 1e[+]150"),
         (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1.0, 5, [1.0])), ValueError, "weights must have length 8"),
         (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(1.0, 5, "root")), ValueError, "'sqrt' or None"),
         (lambda: ascd.Problem(A, Y, penalty=ascd.GroupL2(0.0, 5, positive=True)), ValueError, "group 0 has none"),
@@ -93,16 +93,12 @@ def test_wrong_input_is_named(make, error, words):
 
 
 @pytest.mark.parametrize("loss", ["squared", "softmax", ascd.Huber(1.0)])
-def test_a_start_whose_squares_are_no_numbers_has_no_proof(request, loss):
-    """Compiled for softmax, which takes thousands of sweeps before it gives up; a second round would begin at zero."""
-    if loss == "softmax":
-        request.getfixturevalue("compiled")
+def test_a_start_whose_squares_are_no_numbers_is_refused(loss):
     rng = np.random.default_rng(0)
     target = np.arange(20) % 3 if loss == "softmax" else rng.standard_normal((20, 3))
     problem = ascd.Problem(rng.standard_normal((20, 4)), target, loss, penalty=ascd.L21(1.0))
-    found = ascd.solve(problem, x0=1e170 * rng.standard_normal((4, 3)), max_iter=1)
-    assert not found.converged
-    assert found.gap == np.inf
+    with pytest.raises(ValueError, match="x0 must have a finite objective"):
+        ascd.solve(problem, x0=1e170 * rng.standard_normal((4, 3)))
 
 
 @pytest.mark.usefixtures("compiled")

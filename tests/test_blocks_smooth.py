@@ -58,10 +58,9 @@ def test_the_intercept_counts_where_it_stops(monkeypatch):
     assert len(runs) == 1
 
 
-@pytest.mark.parametrize("unit", [1e-140, 1e150])
+@pytest.mark.parametrize("unit", [1e-59, 1e59])
 def test_numbers_near_the_ends_of_the_range_are_solved_for(unit):
-    with np.errstate(all="ignore"):
-        problem = ascd.Problem(unit * np.eye(3), [0, 1, 2], "softmax", ascd.GroupL2(0.0, ridge=1.0))
+    problem = ascd.Problem(unit * np.eye(3), [0, 1, 2], "softmax", ascd.GroupL2(0.0, ridge=1.0))
     assert 0.0 <= ascd.solve(problem, tol=1e-6).gap < math.inf
 
 

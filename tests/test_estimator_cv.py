@@ -128,12 +128,12 @@ def test_logistic_cv_scores_by_what_was_asked_for():
     "model", [ours.LassoCV(cv=2), ours.MultiTaskLassoCV(cv=2), ours.LogisticRegressionCV(Cs=2, cv=2)]
 )
 def test_errors_of_a_fold_speak_of_the_users_data(model):
-    """A column is of ordinary size in one sample only: in the fold without it, its square underflows."""
+    """A column is of ordinary size in one sample only: in the fold without it, its norm is too small."""
     X = np.random.default_rng(0).standard_normal((8, 2))
     X[:, 1] = 1e-200
     X[0, 1] = 1.0
     y = {"MultiTaskLassoCV": X, "LogisticRegressionCV": np.tile([0, 1], 4)}.get(type(model).__name__, 2.0 * X[:, 0])
-    with pytest.raises(ValueError, match=r"X has columns whose squared norm .* the first is column 1: rescale X"):
+    with pytest.raises(ValueError, match=r"X has columns whose norm .* the first is column 1: rescale X"):
         model.fit(X, y)
 
 

@@ -31,7 +31,7 @@ DATA_ERRORS = {
     "no features": ({"X": X[:, :0]}, ["0 feature"]),
     "complex X": ({"X": X + 1j}, ["Complex data not supported"]),
     "words in X": ({"X": X.astype(str).astype(object) + "x"}, ["could not convert string to float"]),
-    "overflow": ({"X": 1e200 * X}, ["X has columns whose squared norm overflows"]),
+    "overflow": ({"X": 1e200 * X}, ["X has columns whose norm is above 1e+60"]),
     "short y": ({"y": [0, 1, 1]}, ["inconsistent numbers of samples"]),
     "no y": ({"y": None}, ["y"]),
     "negative weight": ({"sample_weight": np.linspace(-1, 1, len(Y))}, ["sample_weight", "at least 0"]),

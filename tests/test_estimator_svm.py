@@ -116,13 +116,11 @@ def test_primal_and_dual_have_one_answer(bounds):
         ({"penalty_weights": [0.0] * 8, "dual": True}, "weight of 0 and loss='squared_hinge' is not supported"),
         ({"penalty_weights": [1.0] * 7}, "penalty_weights must have length 8; got 7"),
         ({"bounds": (0.1, 1.0), "loss": "hinge"}, "bounds must allow the coefficient 0"),
-        ({"C": 1e308}, r"C times .* between 1e-300 and 1e\+20, for float64; got C=1e\+308"),
-        ({"C": 1e-310}, r"C times .* must be between 1e-300 and .*; got C=1e-310"),
-        ({"C": 1e-310, "dual": True}, r"C times .* must be between 1e-300 and 5e\+99.*; got C=1e-310"),
-        ({"C": 1e200, "dual": True}, r"C times .* must be between 1e-300 and 5e\+99.*; got C=1e\+200"),
-        ({"C": 1e300, "loss": "hinge"}, r"C times .* must be between 0 and 5e\+249.*; got C=1e\+300"),
-        ({"intercept_scaling": 1e200}, r"intercept_scaling must have a square .*; got 1e\+200"),
-        ({"intercept_scaling": 1e-200}, r"intercept_scaling must have a square .*; got 1e-200"),
+        ({"C": 1e308}, r"C times .* must be between 1e-20 and 1e\+20; got C=1e\+308"),
+        ({"C": 1e-310, "dual": True}, r"C times .* must be between 1e-20 and 1e\+20; got C=1e-310"),
+        ({"C": 1e300, "loss": "hinge"}, r"C times .* must be between 0 and 1e\+60; got C=1e\+300"),
+        ({"intercept_scaling": 1e200}, r"intercept_scaling must be between 1e-60 and 1e\+60; got 1e\+200"),
+        ({"intercept_scaling": 1e-200}, r"intercept_scaling must be between 1e-60 .*; got 1e-200"),
     ],
 )
 def test_what_cannot_be_solved_is_said(params, message):

@@ -1,7 +1,7 @@
 """What was found wrong once, by the fuzzer or by hand: each failed before it was fixed.
 
-``finds.txt`` has a line for every find: what it was, how it must end (converged, in an error, or with any status;
-``compiled`` where the compiler was at fault), and the case as the fuzzer prints it.
+``finds.txt`` has a line for every find: what it was, how it must end (converged, or with any status), and the case as
+the fuzzer prints it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,11 @@ FINDS = [line.split(" | ", 2) for line in (Path(__file__).parent / "finds.txt").
 
 
 @pytest.mark.parametrize(("name", "ended", "text"), FINDS, ids=[find[0] for find in FINDS])
-def test_no_find_comes_back(request, long_way, name, ended, text):
-    if ended.endswith("compiled"):
-        request.getfixturevalue("compiled")
+def test_no_find_comes_back(long_way, name, ended, text):
     outcome, violations = judge(eval(text, {"Case": Case, "np": np}))
     assert violations == []
-    assert (outcome.error is not None) == ended.startswith("error")
-    assert not ended.startswith("converged") or outcome.answers[-1].status == "converged"
+    assert outcome.error is None
+    assert ended != "converged" or outcome.answers[-1].status == "converged"
 
 
 def test_the_rounding_of_a_start_is_counted():
@@ -58,24 +56,18 @@ def test_an_intercept_that_is_off_by_its_last_digit_has_a_gap(loss):
 
 
 def test_a_square_that_underflows_is_not_lost(compiled):
-    """½·l2·x² is 4e-116 and x² is below float64; compiled, because reordered products are what lost it."""
-    penalty = ascd.L1L2(l1=[1.0, 1.0], l2=[8e210, 8e210])
-    box = ascd.BoundedL1L2(l1=1.0, l2=8e210, lower=-1.0, upper=1.0)
+    """½·l2·x² is 4e-186 and x² is below float64; compiled, because reordered products are what lost it."""
+    penalty = ascd.L1L2(l1=[0.0, 0.0], l2=[8e140, 8e140])
+    box = ascd.BoundedL1L2(l1=0.0, l2=8e140, lower=-1.0, upper=1.0)
     for each in (penalty, box):
         with debugging(True):
             problem = ascd.Problem([[0.0, 0.0]], [0.0], penalty=each)
-        assert problem.objective([1e-163, 0.0]) == pytest.approx(4e-116, rel=1e-12)
+        assert problem.objective([1e-163, 0.0]) == pytest.approx(4e-186, rel=1e-12, abs=0.0)
 
 
 # ------------------------------------------------------------------------------------------- errors
 
 EYE, Y = np.eye(3), np.ones((3, 2))
-STRONG = ascd.Box(l2=1e212, lower=-3e75, upper=np.array([0.0, -1e75]))
-
-
-def small_column(weight=None):
-    A = np.random.default_rng(0).standard_normal((5, 2)) * [1.0, 1e-170]
-    return ascd.Problem(A, np.ones(5), sample_weight=weight)
 
 
 def solve(**options):
@@ -85,15 +77,7 @@ def solve(**options):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: ascd.Problem([[1.2e154]], [1.0], "squared_hinge"), "squared norm overflows"),
-        (lambda: ascd.Problem([[1.6e157]] * 2, [2.0, 0.0], "poisson", sample_weight=[2.0, 0.0]), "norm overflows .*A"),
-        (lambda: ascd.Problem([[1.9e157]], [1.9e157], "huber", sample_weight=[0.0]), "norm overflows float64: rescale"),
-        (small_column, "squared norm .* underflows float64, the first is column 1"),
-        (lambda: ascd.solve(ascd.Problem(np.zeros((1, 2)), [0.0], penalty=STRONG)), "not finite, nor is it at -1e.75"),
-        (
-            lambda: ascd.path(ascd.Problem([[2.0]], [-1.0], "squared_hinge", ascd.L1L2(l1=1.0, l2=3e266)), [4e133]),
-            r"alphas must be smaller: with 4e\+133 the penalty overflows",
-        ),
+        (lambda: ascd.Problem([[1.6e157]], [0.0], sample_weight=[0.0]), "norm is above 1e.60: rescale A"),
         (lambda: ascd.Problem(EYE, 3.0), "b must have the shape"),
         (lambda: ascd.Problem(EYE, None), "b must have the shape"),
         (lambda: ascd.Problem(EYE, Y, penalty=ascd.L21), r"as L21\(...\); got <function"),
@@ -112,8 +96,8 @@ def test_input_that_cannot_be_is_named(call, words):
 @pytest.mark.parametrize("penalty", [ascd.L1, ascd.L2, partial(ascd.L1L2, 0.0), partial(ascd.BoundedL1L2, 0.0)])
 def test_strengths_that_overflow_with_their_weights_are_refused(penalty):
     """Zero coefficients cost inf·0 = nan."""
-    with pytest.raises(ValueError, match=r"strengths times their weights must be finite; l[12] is inf"):
+    with pytest.raises(ValueError, match=r"l[12] must be at most 1e\+150 with its weights; got inf"):
         ascd.Problem(np.eye(2), [1.0, 1.0], penalty=penalty(1e300, weights=1e11))
-    fitting = ascd.Problem(np.eye(2), [1.0, 1.0], penalty=penalty(1e290, weights=1e11))
+    fitting = ascd.Problem(np.eye(2), [1.0, 1.0], penalty=penalty(1e130, weights=1e11))
     with pytest.raises(ValueError, match="alphas must be smaller: with 1e\\+10 the penalty overflows"):
         ascd.path(fitting, alphas=[1e10])

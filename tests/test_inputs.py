@@ -56,7 +56,7 @@ PROBLEMS = {
     "penalty length": ({"penalty": ascd.L1([1.0, 2.0])}, ValueError, ["penalty l1 must have length 3", "got 2"]),
     "unknown loss": ({"loss": "logistics"}, ValueError, ["loss 'logistics'", "mean 'logistic'", "squared_hinge"]),
     "loss of wrong type": ({"loss": 1}, TypeError, ["loss", "got 1", "derivative"]),
-    "overflow": ({"A": with_entry(A, 1e200)}, ValueError, ["A has columns", "overflows"]),
+    "overflow": ({"A": with_entry(A, 1e200)}, ValueError, ["A has columns whose norm is above 1e+60"]),
 }
 
 
@@ -198,7 +198,6 @@ LINEAR = [
     ("squared_hinge", np.c_[SIGNS], ascd.Zero(0.5), True),
     ("huber", np.ones((4, 1)), ascd.Zero(4 * 1.35 * 0.99), True),
     ("huber", np.ones((4, 1)), ascd.Zero(4 * 1.35 * 1.01), False),
-    ("huber", 1e-150 * np.ones((4, 1)), ascd.Box(-1.0, INF, 1e-280, -1e160), True),  # slope / length overflows
 ]
 
 
@@ -245,7 +244,7 @@ def test_a_bad_svm_is_refused(arguments, error, words):
 
 def test_a_bound_far_out_is_no_direction_to_fall_in():
     """The upper bound lies beyond the place where slopes at infinity are read."""
-    penalty = ascd.BoundedL1L2(l1=0.0, l2=1.6, lower=-np.inf, upper=-5.9e99)
+    penalty = ascd.BoundedL1L2(l1=0.0, l2=1.6, lower=-np.inf, upper=-5.9e59)
     assert ascd.Problem([[1.0]], [0.0], penalty=penalty).n_features == 1
 
 

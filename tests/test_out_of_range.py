@@ -1,8 +1,4 @@
-"""Numbers near the ends of the range of float64: what they lose is covered by the gap, or refused.
-
-With a weight of 4·10¹⁹⁰ a residual of 10⁻¹⁶⁷ would count 10⁻¹⁴³; its square alone is 0, and so were F and its share of
-the gap.  Weights are 10²⁰ at most: then what is lost stays below 10⁻²⁹⁰, which counts as 0.
-"""
+"""Input out of range is refused; near the ends of the range what float64 loses is covered by the gap."""
 
 from __future__ import annotations
 
@@ -22,7 +18,7 @@ from ascd.problem.terms import Terms
 
 #: What counts as 0.
 SMALLEST = Fraction(1, 10**290)
-LOSSES = {"squared": ascd.Squared(), "huber": ascd.Huber(1.0), "huber of 1e-200": ascd.Huber(1e-200)}
+LOSSES = {"squared": ascd.Squared(), "huber": ascd.Huber(1.0), "huber of 1e-100": ascd.Huber(1e-100)}
 
 
 def exact(loss, weight, residual):
@@ -33,7 +29,7 @@ def exact(loss, weight, residual):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("weight", [1e-300, 1.0, 1e20])
+@pytest.mark.parametrize("weight", [1e-20, 1.0, 1e20])
 @pytest.mark.parametrize("x", [3e-167, 1e-180, 1e-200, 1e-160, 3e-120])
 def test_gaps_cover_squares_that_underflow(name, weight, x):
     problem = ascd.Problem([[1.5]], [0.0], LOSSES[name], sample_weight=[weight])
@@ -48,22 +44,51 @@ def test_gaps_cover_exponentials_that_underflow(loss, x, target):
     assert Fraction(problem.gap([x])) >= Fraction(np.exp(-740.0 + 20.0 * np.log(10.0))) - SMALLEST
 
 
-@pytest.mark.parametrize("loss", [ascd.Squared(), ascd.Huber(1e250)])
-def test_squares_that_overflow_are_infinite(loss):
-    problem = ascd.Problem([[1.0]], [1e200], loss, sample_weight=[1e-300])
-    assert problem.objective([0.0]) == problem.gap([0.0]) == math.inf
+EYE, ONES = np.eye(2), np.ones(2)
 
 
-@pytest.mark.parametrize("weight", [1.1e20, 4e190])
-def test_weights_that_no_data_have_are_refused(weight):
-    with pytest.raises(ValueError, match="sample_weight must be at most 1e\\+20; the largest entry is"):
-        ascd.Problem(np.eye(2), [1.0, 1.0], sample_weight=[1.0, weight])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"b": 1.1e60 * ONES}, r"b must be 0 or between 1e-60 and 1e\+60 in size; got 1.1e\+60"),
+        ({"b": 0.9e-60 * ONES}, r"b must be 0 or between 1e-60 and 1e\+60 in size; got 9e-61"),
+        ({"offset": [-1e61, 0.0]}, r"offset must be 0 or between .* got 1e\+61"),
+        ({"sample_weight": [1.0, 1.1e20]}, r"sample_weight must be 0 or between 1e-20 and 1e\+20"),
+        ({"sample_weight": [0.0, 0.9e-20]}, r"sample_weight must be 0 or between .* got 9e-21"),
+        ({"A": 1.1e60 * EYE}, r"A has columns whose norm is above 1e\+60: rescale A"),
+        ({"A": EYE * [1.0, 0.9e-60]}, "A has columns whose norm .* is below 1e-60, the first is column 1: rescale A"),
+        ({"A": 1e-55 * EYE, "sample_weight": 1e-12 * ONES}, "whose norm .* is below 1e-60, the first is column 0"),
+        ({"penalty": ascd.L1(1e100, weights=1e51)}, r"penalty l1 must be at most 1e\+150 with its weights"),
+        ({"penalty": ascd.L2(1.0, linear=-1e151)}, r"penalty linear must be at most 1e\+150 .* got 1e\+151"),
+        ({"penalty": ascd.Box(-math.inf, 1e61)}, r"penalty upper must be at most 1e\+60 .* got 1e\+61"),
+        ({"penalty": ascd.GroupL2(1e100, weights=[1.0, 1e51])}, r"weights times the strength must be at most 1e\+150"),
+    ],
+)
+def test_input_out_of_range_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        ascd.Problem(**{"A": EYE, "b": ONES, **given})
 
 
-# --- Raw gradients whose squares, or the squares of whose products, leave float64's range: they prove nothing
+def test_zeros_and_what_does_not_count_are_in_range():
+    A = np.array([[0.0, 1e-200], [0.0, 1.0]])
+    problem = ascd.Problem(A, np.zeros(2), penalty=ascd.L1(0.1), sample_weight=[0.0, 1.0], offset=np.zeros(2))
+    assert ascd.solve(problem).converged
+    assert ascd.solve(problem.replace(b=[1e-200, 1.0])).converged
 
 
-SCALES = (1e-300, 1e-170, 1e-155, 1e-140, 1e-20, 1e20)
+@pytest.mark.parametrize("unit", [1e-59, 1e59])
+@pytest.mark.parametrize("target", [1e-59, 1e59])
+@pytest.mark.parametrize("penalty", ["L1", "GroupL2"])
+def test_at_the_ends_of_the_range_fits_are_proved(unit, target, penalty):
+    A, b = lasso(6, 4)
+    A /= np.linalg.norm(A, axis=0)
+    b /= np.abs(b).max()
+    strength = float(0.1 * unit * target * np.abs(A.T @ b).max())
+    problem = ascd.Problem(unit * A, target * b, penalty=getattr(ascd, penalty)(strength))
+    assert ascd.solve(problem, tol=1e-6).converged
+
+
+SCALES = (1e-20, 1e-10, 1e20)
 
 
 def lasso(d=12, n=24):
@@ -100,7 +125,7 @@ def test_widths_across_a_raw_gradient():
     assert width_across(25.0, 3e170, np.inf) == pytest.approx(5.0)
 
 
-@pytest.mark.parametrize("scale", [1e-170, 1e-10, 1e170])
+@pytest.mark.parametrize("scale", [1e-20, 1e-10, 1e20])
 def test_compiled_lengths_divide_by_the_weight_first(compiled, scale):
     """θ²/s of θ = s·r is r²·s; the fuzzer's seed 9951000000019 of the family weighed had a reach of 0."""
     residual, weight = np.arange(1.0, 41.0), np.full(40, scale)

@@ -7,13 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from compilations import skip_uncompiled
 from formulas import HIGH, LOW, PENALTIES, C, W, inside
 
 import ascd
-from ascd import L1, L2, Box, Problem, solve
+from ascd import L1, Box, Problem, solve
 from ascd.problem.penalties import as_penalty
-from ascd.problem.terms import ByCoordinate, gap_of, largest_term
+from ascd.problem.terms import largest_term
 
 N = 4
 POINTS = (-3.0, -1.0, -0.5, 0.0, 0.1, 0.25, 0.5, 1.5, 2.0, 4.0)
@@ -168,7 +167,7 @@ BAD = [
     (lambda: ascd.BoundedL1L2(1.0, upper=-math.inf), ValueError, ["BoundedL1L2 lower", "upper"]),
     (lambda: ascd.BoundedL1L2(1.0, weights=[1.0]), ValueError, ["penalty l1", "length 4"]),
     (lambda: ascd.L1([1.0, 2.0, 3.0], [1.0, 2.0]), ValueError, ["L1 weights", "length 3", "2"]),
-    (lambda: ascd.L1(1e200, 1e200), ValueError, ["penalty", "finite", "l1"]),
+    (lambda: ascd.L1(1e200, 1e200), ValueError, ["penalty l1 must be at most 1e+150"]),
     (lambda: ascd.L1, TypeError, ["penalty", "NamedTuple"]),
     (lambda: "l1", TypeError, ["penalty", "'l1'", "NamedTuple"]),
 ]
@@ -210,24 +209,6 @@ def test_small_tilts_count_where_both_bounds_are_finite():
     assert L1(1.0).cost_conjugate(1.0 + 1e-13, 0) == INF
 
 
-@pytest.mark.parametrize("how", ["plain", "compiled"])
-def test_a_conjugate_with_bounds_that_overflows_is_infinite(how):
-    """Written as a difference, it was inf - inf, which compiled code took for 0."""
-    penalty, x = ascd.BoundedL1L2(1.75e225, 0.05).check(2), np.zeros((2, 1))
-    assert penalty.cost_conjugate(1.9e226, 0) == penalty.cost_conjugate(-1.9e226, 0) == INF
-    products = np.array([1.9e226, -1.9e226])
-    gap = gap_of
-    if how == "compiled":
-        skip_uncompiled()
-        gap = gap_of.compiled
-    for j in (0, 1):
-        found = gap(ByCoordinate(penalty), x.ravel(), products, np.zeros(2), np.array([j]), 1.0, True)
-        assert not found[2]
-    solution = solve(Problem([[-1.08e132], [5.4e131]], [-1.49e94, 8.7e93], penalty=penalty), intercept=True)
-    assert solution.x[0] > 0.0
-    assert solution.objective < 1e188
-
-
 def exact_term(l1, weight, linear, bound, x, u):
     """Ψ(x) + Ψ*(-u) + x·u without any rounding, for the box [-bound, bound]: the largest at an end or at 0."""
     l1, weight, linear, x, u = map(Fraction, (l1, weight, linear, x, u))
@@ -256,14 +237,6 @@ def test_a_kink_that_a_tilt_cancels_leaves_its_last_digits():
         penalty = ascd.BoundedL1L2(0.00213874 - 2.6e-16, 7e-5, 0.0 if linear < 0.0 else -INF, linear=linear)
         excess = 2.6e-16 + np.spacing(0.00213874)
         assert Problem([[0.0]], [0.0], penalty=penalty).gap([0.0]) >= excess**2 / (2 * 7e-5)
-
-
-def test_a_conjugate_whose_square_underflows_is_not_zero():
-    """Two equal columns with unequal coefficients: F = 4.1e-15, where 2.5e-15 would do."""
-    assert L2(1e-300).cost_conjugate(1e-163, 0) == pytest.approx(5e-27, rel=1e-12, abs=0.0)
-    problem = Problem([[1e-149, 1e-149]], [1.0], "squared_hinge", L2(1e-300, 1e-12))
-    x, better = np.array([0.9e149, (0.1 - 2.5e-15) * 1e149]), np.array([0.5e149, 0.5e149])
-    assert problem.gap(x) >= 0.999 * (problem.objective(x) - problem.objective(better)) > 1.5e-15
 
 
 #: strength·weights is less than the tilt, but not in float64: F falls for ever, by 1e-21 a unit.

@@ -35,8 +35,8 @@ MULTIPLES = (0.5, 2.0, 10.0, 1e3)
 #: Words of which an error message must hold one: the argument that is to blame.
 ARGUMENTS = (
     "A", "b", "X", "y", "x0", "tol", "alphas", "alpha", "sample_weight", "weights", "penalty", "steepness", "unbounded",
-    "intercept0", "Cs", "cv", "scale", "classes", "groups", "positive", "loss", "dual", "rows",
-    "failure", "patience", "offset",
+    "intercept0", "Cs", "cv", "scale", "classes", "groups", "positive", "loss", "dual", "rows", "strength", "l1", "l2",
+    "ridge", "failure", "patience", "offset",
 )  # fmt: skip
 #: Calls that must not warn at all; estimators may of convergence.
 SILENT = ("solve", "path", "minimize", "stochastic", "DualSVM", "user", "offset", "stored_path")
@@ -252,21 +252,10 @@ def check_error(case: Case, error: Exception) -> list[Violation]:
 def is_justified(case: Case, message: str) -> bool:
     """Is there a reason for the error in the data?"""
     s = np.ones(len(case.b)) if case.weight is None else case.weight
-    with np.errstate(all="ignore"):
-        squares = (s[:, None] * case.A * case.A).sum(axis=0)
-    if "sample_weight must be at most" in message:
-        return float(s.max()) > 1e20
-    if "underflows" in message:
-        return _underflows(case, s, squares)
-    if "alphas must be given" not in message and ("must be smaller" in message or "they are up to" in message):
-        return not _are_strengths_finite(case)
-    if "nor is it at" in message:
-        return _nearest_overflows(case)
-    if "F at zero coefficients is inf" in message:
-        with np.errstate(over="ignore"):
-            return not np.isfinite(np.sum(np.square(case.b)))
-    if "overflow" in message or "large values" in message or "not finite" in message:
-        return not np.isfinite(squares).all() or np.abs(case.A).max() > 1e100 or np.abs(case.b).max() > 1e100
+    if "must be 0 or between" in message or "has columns whose norm" in message:
+        return _is_out_of_range(case, s)
+    if any(words in message for words in ("must be at most 1e+", "must be in [0, 1e+150]", "alphas must be smaller")):
+        return _are_strengths_out_of_range(case)
     if "unbounded" in message:
         return bool(np.any(case.parameters.get("linear", 0.0)))
     if "alphas must be given" in message or "scaled" in message:
@@ -294,33 +283,27 @@ def is_justified(case: Case, message: str) -> bool:
     return "y must hold a positive count" in message or "Automatic alpha grid" in message
 
 
-def _underflows(case: Case, s: Any, squares: Any) -> bool:
-    """Are there columns, of the problem or of its dual, that are not zero but whose squares are?"""
-    if case.family.endswith("CV") or case.options.get("dual") is False:  # a fold's samples; weights of size C
-        return bool(((case.A != 0.0) & (np.abs(case.A) < 1e-140)).any())
-    strength = min(1.0, float(np.min(case.options.get("C", 1.0))))  # it weighs the samples of a classifier
-    rows = (case.A * case.A).sum(axis=1)
-    is_small = ((strength * squares < 1e-300) & (case.A[s > 0.0] != 0.0).any(axis=0)).any()
-    return bool(is_small or ((rows < 1e-300) & (case.A != 0.0).any(axis=1)).any())
+def _is_out_of_range(case: Case, s: Any) -> bool:
+    """Are norms, targets or weights out of range, those of a fold or with factors that C and alpha stand for?"""
+    factors = [1.0, *np.ravel(case.options.get("C", 1.0))]
+    squares = np.array([(factor * s[:, None] * case.A**2).sum(axis=0) for factor in factors])
+    sizes = np.sqrt(np.append(squares, (case.A**2).sum(axis=1)))
+    if case.family.endswith("CV"):
+        sizes = np.append(sizes, np.abs(case.A))
+    targets = [np.abs(case.b).max(), np.abs(case.options.get("offset", 0.0)).max()]
+    given = ((sizes, 1e60), (np.array(targets), 1e60), (np.outer(factors, s), 1e20))
+    return any(((some > most) | ((some > 0.0) & (some < 1.0 / most))).any() for some, most in given)
 
 
-def _nearest_overflows(case: Case) -> bool:
-    """Does the cost of the allowed point nearest to zero overflow?"""
-    bounds = [np.abs(np.asarray(case.parameters.get(name, 0.0), dtype=float)) for name in ("lower", "upper")]
-    farthest = max(np.max(bound, initial=0.0, where=np.isfinite(bound)) for bound in bounds)
-    strengths = [np.max(case.parameters.get(name, 0.0)) for name in ("l1", "l2")]
-    with np.errstate(over="ignore"):
-        return not np.isfinite(strengths[0] * farthest + strengths[1] * farthest * farthest)
-
-
-def _are_strengths_finite(case: Case) -> bool:
-    """Of a penalty, with its weights, at the largest alpha of a path."""
+def _are_strengths_out_of_range(case: Case) -> bool:
+    """Of a penalty, with its weights, at the largest alpha of a path; and its bounds."""
     given, largest = case.parameters, float(np.max(case.options.get("alphas", 1.0)))
     weights = given.get("weights", 1.0)
     factor = 1.0 if weights is None or isinstance(weights, str) else np.max(weights)
-    strengths = [np.max(given[name]) for name in ("strength", "l1", "l2") if name in given]
-    with np.errstate(over="ignore"):
-        return all(np.isfinite(largest * strength * factor) for strength in strengths)
+    strengths = [np.max(given[name]) for name in ("strength", "l1", "l2", "ridge") if name in given]
+    ends = np.abs(np.r_[given.get("lower", 0.0), given.get("upper", 0.0)])
+    sizes = [largest * strength * factor for strength in strengths] + [np.abs(given.get("linear", 0.0)).max()]
+    return max(sizes) > 1e150 or bool(((ends > 1e60) & (ends < np.inf)).any())
 
 
 def is_all_rounding(loss: str, A: Any, x: Any) -> bool:

@@ -26,7 +26,7 @@ LINEARS = {"zero": 0.3, "share": 0.4, "part": 0.2, "one": 0.1}
 INTERVALS = {
     "non-negative": 0.3, "free": 0.1, "box": 0.3, "point": 0.08, "away": 0.1, "upper": 0.1, "wide": 0.02
 }  # fmt: skip
-LARGEST = 1e290
+LARGEST = 1e140
 
 
 def scales_of(A: Array, b: Array, weight: Array | None, loss: str) -> tuple[Array, float]:
@@ -40,7 +40,7 @@ def scales_of(A: Array, b: Array, weight: Array | None, loss: str) -> tuple[Arra
     with np.errstate(all="ignore"):
         gradient = np.fmin(np.abs(A.T @ residual).max(axis=1), LARGEST)
         size = float(np.abs(b).max() / (np.abs(A).max() or 1.0))
-    return gradient, min(max(size, 1e-150), 1e150)
+    return gradient, size or 1.0
 
 
 def draw_parameters(rng: Any, shape: tuple[str, tuple[str, ...]], gradient: Array, size: float) -> dict[str, Any]:
@@ -119,8 +119,8 @@ def _bounds(rng: Any, n: int, size: float, arrays: bool) -> dict[str, Any]:
 
 def _interval(rng: Any, size: float) -> tuple[float, float]:
     kind = choose(rng, INTERVALS)
-    a, b = sorted(float(v) for v in min(max(size, 1e-100), 1e100) * rng.standard_normal(2))
+    a, b = sorted(float(v) for v in min(size, 1e59) * rng.standard_normal(2))
     return {
         "non-negative": (0.0, math.inf), "free": (-math.inf, math.inf), "box": (min(a, 0.0), max(b, 0.0)),
-        "point": (a, a), "away": (abs(b), 2.0 * abs(b) + abs(a)), "upper": (-math.inf, b), "wide": (-1e150, 1e150),
+        "point": (a, a), "away": (abs(b), 2.0 * abs(b) + abs(a)), "upper": (-math.inf, b), "wide": (-1e59, 1e59),
     }[kind]  # fmt: skip

@@ -9,7 +9,7 @@ penalty.
 
 from __future__ import annotations
 
-import sys
+import math
 from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import partial
@@ -26,7 +26,7 @@ from ascd.estimators._parameters import FROM_ZERO, POSITIVE, Parameter, Self, St
 from ascd.estimators._solving import FINEST, Followed, Settings, energy_of, one_by_one, solve_in_turn, solve_problem
 from ascd.problem.penalties import Net
 from ascd.problem.problem import Problem
-from ascd.problem.tuning import LARGEST_WEIGHT, SMALLEST_SQUARE
+from ascd.problem.tuning import LARGEST, LARGEST_WEIGHT
 from ascd.results import Solution, Status
 from ascd.solver import tuning
 from ascd.solver.svm import BoxDescent, Clipped, is_box_problem, primal_value, signed_box
@@ -155,18 +155,15 @@ class LinearSVC(LinearClassifier):
         return one_by_one(fit, strengths, settings.tol)
 
     def _check_range(self, machines: Machines) -> None:
-        """Raise a ValueError where float64 cannot hold what C or the constant feature make of the data."""
-        n_samples, is_dual, C = machines.X.shape[0], machines.is_dual, machines.C
+        """Raise a ValueError where C or the constant feature make data of a size that a problem does not take."""
+        n_samples, C = machines.X.shape[0], machines.C
         totals = [float(n_samples if one is None else one.sum()) for one in machines.weights]
-        largest = sys.float_info.max
-        least, most = (0.0, 5e249) if self.loss == "hinge" else (SMALLEST_SQUARE, 5e99 if is_dual else LARGEST_WEIGHT)
+        least, most = (0.0, LARGEST) if self.loss == "hinge" else (1.0 / LARGEST_WEIGHT, LARGEST_WEIGHT)
         if C * min(totals) < least or C * max(totals) > most:
-            raise ValueError(
-                f"C times the sum of sample_weight must be between {least:g} and {most:g}, for float64; got C={C!r}"
-            )
-        least, size = 0.0 if is_dual else SMALLEST_SQUARE, float(self.intercept_scaling)
-        if self.fit_intercept and not least <= size * size * n_samples < largest:
-            raise ValueError(f"intercept_scaling must have a square within float64's range; got {size!r}")
+            raise ValueError(f"C times the sum of sample_weight must be between {least:g} and {most:g}; got C={C!r}")
+        least, size = 0.0 if machines.is_dual else 1.0 / LARGEST, float(self.intercept_scaling)
+        if self.fit_intercept and not least <= size * math.sqrt(n_samples) <= LARGEST:
+            raise ValueError(f"intercept_scaling must be between {least:g} and {LARGEST:g}; got {size!r}")
 
     def _is_dual(self, is_wide: bool, weights: Array) -> bool:
         """Return True for the dual: L1 and coefficients without a penalty have none; the hinge has nothing else."""

@@ -78,24 +78,13 @@ def added(total: float, rest: float, amount: float) -> tuple[float, float]:
 
 
 @helper
-def keeps_digits(square: float, most: float) -> bool:
-    """Return whether a sum of squares is in range, or its largest entry is 0 or not finite."""
-    return has_digits(square) or not 0.0 < most < math.inf
-
-
-@helper
 def length_of(vector: Array) -> float:
-    """Return ‖vector‖."""
+    """Return ‖vector‖, or more where squares lose digits; 0 for zeros alone."""
     square, most = 0.0, 0.0
     for i in range(vector.size):
         square += vector[i] * vector[i]
         most = max(most, abs(vector[i]))
-    if keeps_digits(square, most):
-        return math.sqrt(square)
-    length = 0.0
-    for i in range(vector.size):
-        length = math.hypot(length, vector[i])
-    return length
+    return math.sqrt(vector.size) * most if square < LEAST_SUM_OF_SQUARES else math.sqrt(square)
 
 
 def norm(values: Any) -> float:

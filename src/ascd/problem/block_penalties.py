@@ -12,7 +12,6 @@ around u it grows by the radius at most.  ``Entrywise`` applies a penalty by coo
 from __future__ import annotations
 
 import math
-import sys
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,26 +20,21 @@ import numpy as np
 from ascd._core.checks import Array, as_number, as_parameter
 from ascd._core.contracts import asked
 from ascd._core.jit import helper
-from ascd.problem.arithmetic import keeps_digits, length_of, violation_of
+from ascd.problem.arithmetic import length_of, violation_of
 from ascd.problem.groups import Groups
 from ascd.problem.penalties import cost_size, derivative_size, piece, soft_threshold
-from ascd.problem.tuning import LAST_PLACES
+from ascd.problem.tuning import LARGEST_STRENGTH, LAST_PLACES, LEAST_SUM_OF_SQUARES
 
 
 @helper
 def length_beyond(u: Array, scale: float, threshold: float, positive: bool) -> float:
-    """Return ‖soft(scale·u)‖."""
+    """Return ‖soft(scale·u)‖, or more where squares lose digits; 0 where it is 0."""
     total, most = 0.0, 0.0
     for i in range(u.size):
         part = soft_threshold(scale * u[i], threshold, positive)
         total += part * part
         most = max(most, abs(part))
-    if keeps_digits(total, most):
-        return math.sqrt(total)
-    length = 0.0
-    for i in range(u.size):
-        length = math.hypot(length, soft_threshold(scale * u[i], threshold, positive))
-    return length
+    return math.sqrt(u.size) * most if total < LEAST_SUM_OF_SQUARES else math.sqrt(total)
 
 
 @helper
@@ -131,8 +125,8 @@ class BlockNorm(NamedTuple):
         return BlockNorm(factor * self.group, factor * self.l1, factor * self.ridge, self.positive)
 
 
-#: Returns a finite number that is not negative: 0·inf is nan.
-as_strength = partial(as_number, low=0.0, high=sys.float_info.max)
+#: Returns a number in the range of strengths.
+as_strength = partial(as_number, low=0.0, high=LARGEST_STRENGTH)
 
 
 class NormOfBlocks(NamedTuple):
@@ -154,8 +148,8 @@ class NormOfBlocks(NamedTuple):
         factor = np.broadcast_to(as_parameter(weights, "weights", count, low=0.0), count)
         with np.errstate(over="ignore"):
             strength = self.group * factor
-        if not np.isfinite(strength).all():
-            raise ValueError(f"weights times the strength must be finite; {factor.max():g} times {self.group:g} is not")
+        if strength.max() > LARGEST_STRENGTH:
+            raise ValueError(f"weights times the strength must be at most {LARGEST_STRENGTH:g}; got {strength.max():g}")
         if self.positive and self.l1 == 0.0 and self.ridge == 0.0 and (strength == 0.0).any():
             raise ValueError(f"positive=True needs a penalty on every group; group {int(np.argmin(strength))} has none")
         return BlockNorm(strength, np.full(count, self.l1), np.full(count, self.ridge), self.positive)

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array, as_number, as_numbers, finite_values, refuse_masks, unknown_name, unlocked
+from ascd._core.checks import Array, as_finite_vector, as_number, as_numbers, refuse_masks, unknown_name
 from ascd._core.contracts import check_methods
 from ascd._core.devices import to_host
 from ascd._core.jit import helper, optional_method
 from ascd.problem.arithmetic import square_times
-from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS
+from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS, LARGEST
 from ascd.protocols import Loss
 
 # ---- formulas without overflow and cancellation
@@ -346,9 +346,17 @@ def as_targets(values: Any, name: str, n_samples: int) -> Array:
     array = as_numbers(values, name)
     if len(array) != n_samples:
         raise ValueError(f"{name} must have length {n_samples}; got {len(array)}")
-    array = unlocked(np.ascontiguousarray(array, dtype=np.float64).view(np.ndarray))
-    finite_values(array, name)
+    array = as_finite_vector(array.ravel(), name).reshape(array.shape)
+    check_range(np.abs(array).max(), name, LARGEST)
     return array
+
+
+def check_range(sizes: Any, name: str, largest: float) -> None:
+    """Raise a ValueError unless these sizes are 0 or in the range of input."""
+    sizes = np.atleast_1d(sizes)
+    wrong = sizes[(sizes > largest) | ((sizes > 0.0) & (sizes < 1.0 / largest))]
+    if wrong.size:
+        raise ValueError(f"{name} must be 0 or between {1.0 / largest:g} and {largest:g} in size; got {wrong[0]:g}")
 
 
 def as_classes(b: Any, n_samples: int) -> Array:

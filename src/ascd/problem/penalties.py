@@ -20,7 +20,7 @@ from ascd._core.checks import Array, as_parameter
 from ascd._core.contracts import check_methods, is_ours
 from ascd._core.jit import at, helper, kernel, optional_method
 from ascd.problem.arithmetic import square_times
-from ascd.problem.tuning import LAST_PLACES
+from ascd.problem.tuning import LARGEST, LARGEST_STRENGTH, LAST_PLACES
 from ascd.protocols import Penalty
 
 
@@ -119,9 +119,12 @@ class Net(NamedTuple):
 
     def check(self, n: int) -> Net:
         """Return the penalty for n coordinates: all fields numbers, or all arrays."""
-        for name, value in zip(("l1", "l2"), self, strict=False):
-            if not np.isfinite(value).all():
-                raise ValueError(f"penalty: strengths times their weights must be finite; {name} is {np.max(value)}")
+        for name, value in self._asdict().items():
+            sizes, most = np.abs(value), LARGEST_STRENGTH
+            if name in ("lower", "upper"):
+                sizes, most = np.where(np.isinf(sizes), 0.0, sizes), LARGEST
+            if sizes.max() > most:
+                raise ValueError(f"penalty {name} must be at most {most:g} with its weights; got {sizes.max():g}")
         fields = [as_parameter(value, f"penalty {name}", n, finite=False) for name, value in self._asdict().items()]
         if any(map(np.ndim, fields)):
             fields = [np.array(np.broadcast_to(field, n), dtype=np.float64) for field in fields]

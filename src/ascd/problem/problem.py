@@ -23,18 +23,19 @@ import numpy as np
 from ascd._core.checks import Array, as_finite_vector, as_parameter, finite_values
 from ascd._core.contracts import check_methods, methods_of, users_classes
 from ascd._core.threads import as_n_jobs, use_threads
+from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, Matrix, as_block
 from ascd.matrix.open import open_design
 from ascd.problem.arithmetic import lengths_of_blocks, norm
 from ascd.problem.block_penalties import Entrywise, GroupL2
 from ascd.problem.certificate import Point, Products, certify
 from ascd.problem.groups import Groups, add, as_groups, nonzero_rows, products
-from ascd.problem.losses import SOFTMAX, Sample, as_classes, as_loss, as_targets
+from ascd.problem.losses import SOFTMAX, Sample, as_classes, as_loss, as_targets, check_range
 from ascd.problem.penalties import as_penalty, check_bounded, nearest_allowed
 from ascd.problem.samples import Outputs
 from ascd.problem.softmax import Softmax
 from ascd.problem.terms import Terms
-from ascd.problem.tuning import LARGEST_WEIGHT, SMALLEST_SQUARE
+from ascd.problem.tuning import LARGEST, LARGEST_WEIGHT
 from ascd.protocols import BlockPenalty
 
 
@@ -62,14 +63,15 @@ class Problem:
         Used dense or sparse as it comes; converted at most once and never modified.  A
         ``ascd.matrix.base.Matrix`` provides products with its columns, wherever they are stored.
     b : array of shape (n_samples,) or (n_samples, n_outputs)
-        Targets; labels −1 and +1 for classification losses, the classes 0 .. T − 1 for "softmax".
+        Targets; labels −1 and +1 for classification losses, the classes 0 .. T − 1 for "softmax".  The largest in size
+        is 0 or between 1e-60 and 1e60; so are the norms of A's columns, weighted or not.
     loss : {"squared", "logistic", "huber", "squared_hinge", "poisson", "softmax"} or a loss object
         Summed over outputs; "softmax" is the multinomial logistic loss of several classes.
     penalty : penalty object, optional
         By coordinate (Zero, L1, L2, L1L2, Box, BoundedL1L2 or one of your own; with several outputs it is applied to
         every entry of X), or by block (GroupL2, SparseGroup, L21 or one of your own).
     sample_weight : array of length n_samples, optional
-        Non-negative weights s, at most 1e20.
+        Weights s, 0 or between 1e-20 and 1e20.
     offset : array of length n_samples or of the shape of b, optional
         Known parts o of the predictions, which no coefficient changes: the logarithm of the exposure for counts, the
         predictions of another model; 0 by default.  ``linear_predictor`` and the gradients are those of AX, without it.
@@ -125,10 +127,9 @@ class Problem:
             self.vectors: Array = np.empty((0, self.n_samples)) if is_quick else gradients_at_zero(self)
             #: Sums of the columns and of their squares, and these products
             self.column_stats: ColumnStats = self.design.column_stats(weight, self.vectors)
+            check_norms(self.design, self.column_stats, weight)
         else:
             self.vectors, self.column_stats = known.vectors, known.column_stats
-        if known is None or known.loss.bound != self.loss.bound:
-            check_norms(self.design, self.column_stats, weight, self.loss.bound)
         #: Column norms, weighted by the samples, in column order
         self.norm: Array = np.sqrt(self.column_stats.square)
         if self.is_by_coordinate:
@@ -188,7 +189,7 @@ class Problem:
             )
         bound, square = self.loss.bound, self.column_stats.square
         # any positive number bounds the curvature of a zero column; the smallest gives its penalty the longest step
-        least = square[square > 0.0].min(initial=math.inf) if square.any() else 1.0
+        least = square[square > 0.0].min(initial=math.inf) if square.any() else (1.0 / bound or 1.0)
         lipschitz = bound * np.where(square > 0.0, square, least)
         gain, slack = (bound, 0.0) if self.loss.is_quadratic else (0.5 * bound, 0.5 * bound)
         return Parts(
@@ -374,33 +375,37 @@ def as_weights(sample_weight: Any, n_samples: int) -> Any:
     if np.ndim(sample_weight) == 0:
         raise ValueError(f"sample_weight must be one-dimensional; got {sample_weight!r}")
     weight: Any = as_parameter(sample_weight, "sample_weight", n_samples, low=0.0)
-    if weight.max() > LARGEST_WEIGHT:
-        raise ValueError(f"sample_weight must be at most {LARGEST_WEIGHT:g}; the largest entry is {weight.max():g}")
+    check_range(weight, "sample_weight", LARGEST_WEIGHT)
     return 1.0 if (weight == 1.0).all() else weight
 
 
-def check_norms(design: Any, column_stats: ColumnStats, weight: Any, bound: float) -> None:
-    """Raise where entries are not finite, or norms overflow or underflow: the norms have seen every entry."""
+def check_norms(design: Any, column_stats: ColumnStats, weight: Any) -> None:
+    """Raise where entries are not finite, or norms are out of range: the norms have seen every entry."""
     square = column_stats.square
     largest = float(np.maximum(square, column_stats.plain).max())
     if not math.isfinite(largest):
         check_finite(design, column_stats.total)
-    if not math.isfinite(largest * (max(bound, 1.0) if bound < math.inf else 1.0)):
-        raise ValueError("A has columns whose squared norm overflows float64: rescale A")
-    if square.min() < SMALLEST_SQUARE:
-        columns = np.flatnonzero((square < SMALLEST_SQUARE) & (design.counts > 0))  # a column may just be empty
+    if not largest <= LARGEST**2:
+        raise ValueError(f"A has columns whose norm is above {LARGEST:g}: rescale A")
+    if square.min() < LARGEST**-2:
+        columns = np.flatnonzero((square < LARGEST**-2) & (design.counts > 0))  # a column may just be empty
         # products with positive numbers of no pattern, 0 for samples that do not count, show which have entries
         vector = np.random.default_rng(0).uniform(1.0, 2.0, design.shape[0]) * (np.asarray(weight) > 0.0)
         found = columns[design.dots(columns, vector) != 0.0]
         if found.size:
             raise ValueError(
-                "A has columns whose squared norm (weighted by the samples) underflows float64, the first is column "
+                f"A has columns whose norm (weighted by the samples) is below {1.0 / LARGEST:g}, the first is column "
                 f"{found[0]}: rescale A, or set them to zero"
             )
 
 
 def check_finite(design: Matrix, total: Array) -> None:
     """Raise a ValueError that names what is not finite; ``total`` are the sums of the columns, which show where."""
-    for j in np.flatnonzero(~np.isfinite(total)).tolist():
-        name = j if design.feature_names is None else repr(design.feature_names[j])
-        finite_values(as_block(design.take(np.array([j])), design.shape[0]), f"column {name} of A")
+    columns, names = np.flatnonzero(~np.isfinite(total)), design.feature_names
+    columns = columns[: max(1, costs.BLOCK // design.shape[0])]
+    block = as_block(design.take(columns), design.shape[0])
+    try:
+        finite_values(block, "A")
+    except ValueError as error:
+        j = columns[~np.isfinite(block).all(axis=0)][0]
+        raise ValueError(f"{error}; the first column with such is {j if names is None else repr(names[j])}") from None

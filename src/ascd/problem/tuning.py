@@ -8,6 +8,16 @@ from __future__ import annotations
 
 from ascd.matrix.columns import UNIT
 
+# ---- the range of input: squares and products of a few such numbers are ordinary numbers of float64
+
+#: Norms of columns, targets, offsets and finite bounds are at most this in size; norms and the largest target that are
+#: not 0 are at least its inverse.
+LARGEST = 1e60
+#: Weights of samples, and their inverse: a loss below 1e-308, which float64 loses, stays below 1e-290 and counts as 0.
+LARGEST_WEIGHT = 1e20
+#: Strengths of penalties, times their weights, and linear terms.
+LARGEST_STRENGTH = 1e150
+
 # ---- rounding
 
 #: Relative: a dual point leaves the domain of a conjugate by the rounding of a product and a quotient, and a few more.
@@ -16,10 +26,6 @@ DOMAIN_ROUNDING = 8.0 * 2.0**-52
 FEW_UNITS = 16.0 * 2.0**-52
 #: Relative error of a sum or difference of a few terms, each rounded to half a unit in the last place of the largest.
 LAST_PLACES = 8.0 * 2.0**-53
-#: Weights of samples: what float64 loses of a loss below 1e-308 stays below 1e-290, which counts as 0.
-LARGEST_WEIGHT = 1e20
-#: Squared norms of columns below this have lost digits.
-SMALLEST_SQUARE = 1e-300
 #: Relative error of the square of a length, a sum of d terms: enough for 9,000 terms at their worst.
 SQUARE_ROUNDING = 1e-12
 #: Sums of squares below this have lost digits, or their share ``SQUARE_ROUNDING``² has.
