@@ -131,7 +131,10 @@ def quadratic_model(solver, working, x, shift):
     state = solver.state
     A = solver.problem.design.matrix.to_scipy(*solver.problem.design.shape)
     Z = A[:, working.columns] @ (x - state.x[working.rows]) + shift
-    value = np.vdot(state.raw_gradient, Z) + 0.5 * np.vdot(Z, state.seen.curvature.times(Z))
+    curved = state.seen.curvature.own * Z
+    if state.seen.curvature.shared is not None:
+        curved -= state.seen.curvature.shared * (state.seen.curvature.shared * Z).sum(axis=1, keepdims=True)
+    value = np.vdot(state.raw_gradient, Z) + 0.5 * np.vdot(Z, curved)
     return float(value) + state.terms.cost_on(working.blocks, x)
 
 

@@ -129,10 +129,10 @@ def test_ctrl_c_at_any_time_leaves_a_true_gap(loss, name, when, monkeypatch):
             raise KeyboardInterrupt
         return found
 
-    def checked(problem, terms, point, products, enough):
-        error = np.abs(case.A.T @ point.raw_gradient - products.estimate)[:, 0]
-        assert np.all(error <= products.radius + 1e-12)
-        return certify(problem, terms, point, products, enough)
+    def checked(problem, terms, point, estimate, radius, read, enough):
+        error = np.abs(case.A.T @ point.raw_gradient - estimate)[:, 0]
+        assert np.all(error <= radius + 1e-12)
+        return certify(problem, terms, point, estimate, radius, read, enough)
 
     monkeypatch.setattr(owner, method, interrupted)
     monkeypatch.setattr("ascd.solver.check.certify", checked)

@@ -30,7 +30,7 @@ from ascd.matrix.columns import UNIT, careful_sum
 from ascd.problem.arithmetic import has_digits, length_of, lengths_of_blocks, norm, square_over
 from ascd.problem.groups import nonzero_rows
 from ascd.problem.samples import dual_length, sample_gap, unweighted
-from ascd.problem.terms import NO_INDICES, positive_part
+from ascd.problem.terms import NO_INDICES, positive_part, scale_of
 from ascd.problem.tuning import DOMAIN_ROUNDING, MARGINS, RELATIVE, SAMPLES_A_PART, WORTHWHILE
 
 
@@ -46,14 +46,6 @@ class Point(NamedTuple):
     intercept: bool
 
 
-class Products(NamedTuple):
-    """AᵀV in the order of the blocks, within ``radius`` (one a block) of ``estimate`` (n, T); ``read`` returns AᵀΘ."""
-
-    estimate: Array
-    radius: Array
-    read: Callable[[Array], Array]
-
-
 class Certificate(NamedTuple):
     """An upper bound on F − min F (or inf), and whether unpenalised columns have a dual point: else no x is proved."""
 
@@ -61,16 +53,22 @@ class Certificate(NamedTuple):
     can_fit: bool
 
 
-def certify(problem: Any, terms: Any, point: Point, products: Products, enough: float = 0.0) -> Certificate:
-    """Return what is proved at a point for the penalty of these terms; the gap is made no tighter than ``enough``."""
+def certify(
+    problem: Any, terms: Any, point: Point, estimate: Array, radius: Array, read: Callable[[Array], Array],
+    enough: float = 0.0,
+) -> Certificate:  # fmt: skip
+    """Return what is proved at a point for the penalty of these terms; the gap is made no tighter than ``enough``.
+
+    In the order of the blocks AᵀV is within ``radius`` (one a block) of ``estimate`` (n, T), and ``read`` returns AᵀΘ.
+    """
     with np.errstate(all="ignore"):
         if not (problem.loss.is_coupled or terms.unpenalised.size or point.predictor.size > SAMPLES_A_PART):
-            gap = _gap_in_one_call(problem, terms, point, products.estimate, products.radius)
+            gap = _gap_in_one_call(problem, terms, point, estimate, radius)
             if gap <= enough:
                 return Certificate(gap, True)
         if not (np.isfinite(point.x).all() and np.isfinite(point.raw_gradient).all()):
             return Certificate(math.inf, True)
-        return _Proof(problem, terms, point).certificate(products, enough)
+        return _Proof(problem, terms, point, read).certificate(estimate, radius, enough)
 
 
 def gap_of_gradient(problem: Any, x: Array, predictor: Array, raw_gradient: Array, products: Array) -> float:
@@ -148,7 +146,7 @@ def gap_at_gradient(
         size += of_parts
     gap += sample_gap(sample, loss, predictor, dual, reach, scale, 0, d)
     distance = distance_in_dual(gradient, dual, scale, sample.weight) + spread
-    return finished(gap, size, residual_rounding(length), distance, zeta, bound)
+    return finished(gap, size, length, distance, zeta, bound)
 
 
 @helper
@@ -185,16 +183,13 @@ def distance_in_dual(one: Array, other: Array, scale: float, weight: Any) -> flo
 
 
 @helper
-def residual_rounding(length: float) -> float:
-    """Return what the rounding of residuals can add to a gap, for raw gradients of this length."""
+def finished(gap: float, size: float, length: float, distance: float, zeta: float, curvature: float) -> float:
+    """Return the gap with its rounding errors: of ``size`` that cancelled, of residuals, of a predictor off by ζ.
+
+    Raw gradients have this ``length``, or 0 where they are not residuals.
+    """
     off = 4.0 * UNIT * length
-    return off * off / RELATIVE
-
-
-@helper
-def finished(gap: float, size: float, rounding: float, distance: float, zeta: float, curvature: float) -> float:
-    """Return the gap with its rounding errors: of ``size`` that cancelled, of residuals, of a predictor off by ζ."""
-    bound = (1.0 + RELATIVE) * gap + 8.0 * UNIT * size + rounding
+    bound = (1.0 + RELATIVE) * gap + 8.0 * UNIT * size + off * off / RELATIVE
     if zeta != 0.0:  # nan must not pass; no power: one that overflows is an error in Python
         bound += (distance + 2.0 * curvature * zeta) * zeta
     return bound if bound == bound else math.inf
@@ -206,30 +201,30 @@ class _Proof:
     Points within ``reach`` of s·``dual`` fit; other products differ from its by ``spread``·‖A_b‖ at most.
     """
 
-    def __init__(self, problem: Any, terms: Any, point: Point) -> None:
-        self.problem, self.terms, self.point, self.loss = problem, terms, point, problem.loss
+    def __init__(self, problem: Any, terms: Any, point: Point, read: Callable[[Array], Array]) -> None:
+        self.problem, self.terms, self.point, self.read, self.loss = problem, terms, point, read, problem.loss
         self.norm, self.outputs, weight = terms.norm, problem.n_outputs, problem.sample_weight
         self.weight: Any = np.repeat(weight, self.outputs) if np.ndim(weight) else 1.0
         self.dual, self.V = point.raw_gradient, point.raw_gradient.ravel()
         self.length = dual_length(self.V, self.weight)
-        self.rounding = 0.0 if self.loss.is_coupled else residual_rounding(self.length)
+        self.residual_length = 0.0 if self.loss.is_coupled else self.length
         self.zeta = predictor_error(problem, point.x, point.constant)
         most = unweighted(point.curvature.most, weight)
         self.most_curvature = bounded_curvature(self.loss, self.zeta, problem.weight, float(most.max()))
         self.fixed, self.required = NO_INDICES, np.empty((0, self.outputs))
         self.is_tight = False  # does no scale below 1 meet products that are required and not 0?
 
-    def certificate(self, products: Products, enough: float) -> Certificate:
-        best, can_fit = self._by_gradient(products, enough)
+    def certificate(self, estimate: Array, radius: Array, enough: float) -> Certificate:
+        best, can_fit = self._by_gradient(estimate, radius, enough)
         if best <= enough:
             return Certificate(best, can_fit)
         x, terms, Z = self.point.x, self.terms, self.point.predictor  # with 0 as dual point
         gap, size = terms.gap(x, np.zeros(x.shape), np.zeros(terms.count), terms.all, NO_INDICES, 1.0)
         gap += self.loss.gap(Z, np.zeros(Z.shape), np.empty(0), 0.0)
-        gap = finished(gap, size, self.rounding, self.length, self.zeta, self.most_curvature)
+        gap = finished(gap, size, self.residual_length, self.length, self.zeta, self.most_curvature)
         return Certificate(min(best, gap), can_fit)
 
-    def _by_gradient(self, products: Products, enough: float) -> tuple[float, bool]:
+    def _by_gradient(self, estimate: Array, radius: Array, enough: float) -> tuple[float, bool]:
         """Return the gap with the raw gradient as dual point, scaled and, where need be, moved; and whether it fits."""
         best, fit = math.inf, self._fit()
         if fit is None:
@@ -240,9 +235,9 @@ class _Proof:
             noise = 2.0 * (self.problem.n_samples + 8.0) * UNIT * dual_length(self.dual.ravel(), self.weight)
             if attempt == 0:  # the products are those of V, near which the dual point is
                 noise += dual_length(self.V - self.dual.ravel(), self.weight)
-                estimate, radius = products.estimate.copy(), products.radius + noise * self.norm
+                estimate, radius = estimate.copy(), radius + noise * self.norm
             else:
-                estimate, radius = products.read(self.dual), noise * self.norm
+                estimate, radius = self.read(self.dual), noise * self.norm
             fixed, self.required = self.terms.required(self.point.x, estimate, radius, self.is_tight, self.fixed)
             if fixed.size > self.fixed.size:
                 self.fixed = fixed
@@ -312,7 +307,7 @@ class _Proof:
         if scale < 1.0 and self.required.any():
             return math.inf  # the products required are missed
         distance = dual_length(self.V - scale * self.dual.ravel(), self.weight) if self.zeta > 0.0 else 0.0
-        return finished(gap, size, self.rounding, distance + self.spread, self.zeta, self.most_curvature)
+        return finished(gap, size, self.residual_length, distance + self.spread, self.zeta, self.most_curvature)
 
 
 def _with_length_rounding(problem: Any, terms: Any, estimate: Array, radius: Array) -> Array:
@@ -329,8 +324,9 @@ def scaled_gap(
     samples: Callable[[float], float], share: float = 1.0,
 ) -> tuple[float, float, float]:  # fmt: skip
     """Return the gap at ``share`` times the largest scale that fits, the size of the penalty's terms, and the scale."""
+    largest = float(scale_of(terms.parts, estimate.ravel(), radius, listed))
     for margin in MARGINS:
-        scale = share * terms.scale(estimate, radius, listed, margin)
+        scale = share * terms.shrunk(largest, margin)
         if not scale > 0.0:
             return math.inf, 0.0, 0.0
         gap, size = terms.gap(x, estimate, radius, listed, fixed, scale)
@@ -404,4 +400,4 @@ def certify_from_sums(
         distance = (1.0 - scale * float(parts.min()) + error) * length
         zeta = predictor_error(problem, x, constant)
         most = bounded_curvature(problem.loss, zeta, problem.weight, sums.most_curved)
-        return finished(gap, size, residual_rounding(length), distance, zeta, most)
+        return finished(gap, size, length, distance, zeta, most)

@@ -28,7 +28,7 @@ from ascd.matrix.base import ColumnStats, Matrix, as_block
 from ascd.matrix.open import open_design
 from ascd.problem.arithmetic import lengths_of_blocks, norm
 from ascd.problem.block_penalties import Entrywise, GroupL2
-from ascd.problem.certificate import Point, Products, certify
+from ascd.problem.certificate import Point, certify
 from ascd.problem.groups import Groups, add, as_groups, nonzero_rows, products
 from ascd.problem.losses import SOFTMAX, Sample, as_classes, as_loss, as_targets, check_range
 from ascd.problem.penalties import as_penalty, check_bounded, nearest_allowed
@@ -120,11 +120,8 @@ class Problem:
         self.is_by_coordinate = self._blocks is None
         self.total_weight = float(weight.sum()) if np.ndim(weight) else float(self.n_samples)
         if known is None:
-            # another pass over few entries costs less than preparing one that computes more
-            is_cheap = self.design.matrix is not None and self.design.entries() <= 200_000
-            is_quick = is_cheap or not self.is_by_coordinate
             #: Raw gradients that the first pass has computed products of all columns with, one a row
-            self.vectors: Array = np.empty((0, self.n_samples)) if is_quick else gradients_at_zero(self)
+            self.vectors: Array = gradients_at_zero(self)
             #: Sums of the columns and of their squares, and these products
             self.column_stats: ColumnStats = self.design.column_stats(weight, self.vectors)
             check_norms(self.design, self.column_stats, weight)
@@ -243,8 +240,7 @@ class Problem:
         _, gradient, curvature, _ = self.loss.evaluate(Z, False)
         read = partial(products, self.design, self.groups.order)
         place = Point(point, np.zeros(self.n_outputs), Z, gradient, curvature, False)
-        given = Products(read(gradient), np.zeros(self.groups.count), read)
-        return certify(self, self.terms(), place, given).gap
+        return certify(self, self.terms(), place, read(gradient), np.zeros(self.groups.count), read).gap
 
     def terms(self, penalty: Any = None) -> Terms:
         """Return the sums over the penalty, or over another one of the same kind."""
@@ -358,10 +354,12 @@ def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any
 def gradients_at_zero(problem: Problem) -> Array:
     """Return the raw gradients at zero, without an intercept and with the best, one a row.
 
-    Only those that differ and are not zero; none for a user's loss, which would be compiled for this alone.
+    Only those that differ and are not zero; none for a user's loss, which would be compiled for this alone, nor where
+    entries are few: another pass over them costs less than preparing one that computes more.
     """
-    loss, size = problem.loss, problem.n_samples
-    if users_classes(loss.loss):
+    loss, size, design = problem.loss, problem.n_samples, problem.design
+    is_cheap = design.matrix is not None and design.entries() <= 200_000
+    if is_cheap or not problem.is_by_coordinate or users_classes(loss.loss):
         return np.empty((0, size))
     with np.errstate(all="ignore"):  # exp may overflow on the way to an intercept
         start = np.zeros((size, 1)) + problem.offset

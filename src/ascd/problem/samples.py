@@ -52,13 +52,6 @@ class Curvature(NamedTuple):
     shared: Array | None
     most: Array
 
-    def times(self, direction: Array) -> Array:
-        """Return the Hessian of every sample times its row of the direction (n_samples, n_outputs)."""
-        product: Array = self.own * direction
-        if self.shared is not None:
-            product -= self.shared * (self.shared * direction).sum(axis=1, keepdims=True)
-        return product
-
 
 class Outputs:
     """The sum of one loss by sample over samples and outputs; ``weight`` is the number 1.0 where all weights are 1."""
@@ -349,10 +342,7 @@ class FittedDual(GradientDual):
         length = tuning.SAFETY * np.linalg.norm(misses[self.used].T / self.size, axis=1)[:, None]
         least, rows = self.singular[:, -1:], np.linalg.norm(self.left * self.singular[:, None], axis=2)
         reach = self.root[:, :, 0] * length * np.minimum(1.0 / least, rows / least**2)
-        in_all = self.root[:, :, 0] * (length / least)  # its length bounds that of the difference, too
-        pairs = zip(reach, in_all, strict=True)
-        spread = math.hypot(*(min(dual_length(bound, self.weight) for bound in pair) for pair in pairs))
-        return reach.T, spread
+        return reach.T, math.hypot(*(dual_length(of_output, self.weight) for of_output in reach))
 
 
 def fit_to(

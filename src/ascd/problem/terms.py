@@ -100,10 +100,6 @@ class Terms:
         """Return a scale below 1 made smaller by the share ``margin``, and at least by its rounding error."""
         return scale * (1.0 - max(margin, self.margin)) if scale < 1.0 else scale
 
-    def scale(self, estimate: Array, radius: Array, listed: Array, margin: float) -> float:
-        """Return the largest s in [0, 1] with all Ψ_b*(−s·U_b) finite, made smaller by the share ``margin``."""
-        return self.shrunk(float(scale_of(self.parts, estimate.ravel(), radius, listed)), margin)
-
     def gap(
         self, x: Array, estimate: Array, radius: Array, listed: Array, fixed: Array, scale: float
     ) -> tuple[float, float]:

@@ -21,7 +21,7 @@ from ascd._core.checks import Array
 from ascd._core.contracts import users_classes
 from ascd.matrix.base import DataGone, as_block
 from ascd.matrix.columns import UNIT
-from ascd.problem.certificate import Certificate, Products, certify
+from ascd.problem.certificate import Certificate, certify
 from ascd.problem.terms import subgradients
 from ascd.results import Status
 from ascd.solver import tuning
@@ -126,8 +126,8 @@ class OptimalityCheck:
     def _certify(self, enough: float) -> Certificate:
         state, bounds = self.state, self.bounds
         reads = bounds.reads
-        given = Products(bounds.estimate, bounds.radius, lambda dual: bounds.read_all(dual).copy())
-        found = certify(state.problem, state.terms, state.point, given, enough)
+        given = bounds.estimate, bounds.radius, lambda dual: bounds.read_all(dual).copy()
+        found = certify(state.problem, state.terms, state.point, *given, enough)
         # a penalty whose own violation is no number proves nothing
         gap = math.inf if math.isnan(self.report.violation) else found.gap
         self.report = self.report._replace(gap=gap, is_complete=True)

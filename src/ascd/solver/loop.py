@@ -27,7 +27,7 @@ from ascd._core.contracts import users_classes
 from ascd._core.threads import as_n_jobs, quiet
 from ascd._core.timing import Stopwatch
 from ascd.matrix.base import DataGone
-from ascd.problem.certificate import Products, certify
+from ascd.problem.certificate import certify
 from ascd.problem.groups import products
 from ascd.problem.problem import Problem
 from ascd.results import (
@@ -172,8 +172,8 @@ class Solver:
         # a penalty whose own violation is no number proves nothing
         if found.gap <= tolerance and self.state.is_fresh and not math.isnan(found.violation):
             state, exact = self.state, np.zeros(self.state.terms.count)
-            given = Products(gradient, exact, lambda dual: products(state.matrix, state.order, dual))
-            gap = certify(self.problem, state.terms, state.point, given, tolerance).gap
+            given = gradient, exact, lambda dual: products(state.matrix, state.order, dual)
+            gap = certify(self.problem, state.terms, state.point, *given, tolerance).gap
             if gap <= tolerance:
                 self.proved = Report(found.value + found.cost, gap, found.violation, True, math.inf)
         return self.proved is not None
