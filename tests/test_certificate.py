@@ -165,11 +165,8 @@ def measured(problem, terms, x, estimate, radius, listed):
     _, predictor, gradient = problem.evaluate(x)
     interval = x[:, None], estimate[:, None], radius, listed
     found = terms.measure(*interval)
-    gap, is_finite = terms.quick_gap(*interval, found.scale)
-    gap += found.infeasible + problem.loss.gap(
-        predictor.reshape(-1, 1), gradient.reshape(-1, 1), np.empty(0), found.scale
-    )
-    return gap, found.violation, found.cost, is_finite and found.infeasible == 0.0
+    of_samples = problem.loss.gap(predictor.reshape(-1, 1), gradient.reshape(-1, 1), np.empty(0), found.scale)
+    return found.gap + of_samples, found.violation, found.cost, found.is_complete
 
 
 def screened_gap(problem, x, estimate, radius):

@@ -27,8 +27,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.columns import UNIT, careful_sum
-from ascd.problem.arithmetic import has_digits, length_of, lengths_of_blocks, norm, square_over
-from ascd.problem.groups import nonzero_rows
+from ascd.problem.arithmetic import has_digits, length_of, lengths_of_blocks, nonzero_rows, norm, square_over
 from ascd.problem.samples import dual_length, sample_gap, unweighted
 from ascd.problem.terms import NO_INDICES, positive_part, scale_of
 from ascd.problem.tuning import DOMAIN_ROUNDING, MARGINS, RELATIVE, SAMPLES_A_PART, WORTHWHILE
@@ -54,15 +53,16 @@ class Certificate(NamedTuple):
 
 
 def certify(
-    problem: Any, terms: Any, point: Point, estimate: Array, radius: Array, read: Callable[[Array], Array],
-    enough: float = 0.0,
-) -> Certificate:  # fmt: skip
+    problem: Any, terms: Any, point: Point, estimate: Array, radius: Array, read: Any, enough: float = 0.0
+) -> Certificate:
     """Return what is proved at a point for the penalty of these terms; the gap is made no tighter than ``enough``.
 
     In the order of the blocks AᵀV is within ``radius`` (one a block) of ``estimate`` (n, T), and ``read`` returns AᵀΘ.
+    With an ``enough`` of inf the dual point is V itself, or no gap is found.
     """
     with np.errstate(all="ignore"):
-        if not (problem.loss.is_coupled or terms.unpenalised.size or point.predictor.size > SAMPLES_A_PART):
+        is_large = point.predictor.size > SAMPLES_A_PART and enough < math.inf
+        if not (problem.loss.is_coupled or terms.unpenalised.size or is_large):
             gap = _gap_in_one_call(problem, terms, point, estimate, radius)
             if gap <= enough:
                 return Certificate(gap, True)
@@ -71,21 +71,10 @@ def certify(
         return _Proof(problem, terms, point, read).certificate(estimate, radius, enough)
 
 
-def gap_of_gradient(problem: Any, x: Array, predictor: Array, raw_gradient: Array, products: Array) -> float:
-    """Return an upper bound on F(x) + F*(V) for penalties with finite Ψ_j*, V the dual point, ``products`` = AᵀV.
-
-    Where V is the answer (the weights of a support vector machine, whose dual is F), this bounds its own gap.
-    """
-    Z, V = predictor[:, None], raw_gradient[:, None]
-    with np.errstate(all="ignore"):
-        point = Point(x[:, None], np.zeros(1), Z, V, None, False)
-        return _gap_in_one_call(problem, problem.terms(), point, products, np.zeros(x.size))
-
-
 def _gap_in_one_call(problem: Any, terms: Any, point: Point, estimate: Array, radius: Array) -> float:
     """Return ``gap_at_gradient``, which has no compensated sums and is inf where a product is required."""
     loss, listed, room = problem.loss, np.empty(terms.count, dtype=np.int64), np.empty((2, point.predictor.size))
-    radius = _with_length_rounding(problem, terms, estimate, radius)
+    radius = _with_length_rounding(terms, estimate, radius)
     gap = gap_at_gradient(
         loss.sample, loss.loss, terms.parts, terms.norm, point.x.ravel(), point.constant, point.intercept,
         point.predictor.ravel(), point.raw_gradient.ravel(), estimate.ravel(), radius, problem.total_weight,
@@ -201,7 +190,7 @@ class _Proof:
     Points within ``reach`` of s·``dual`` fit; other products differ from its by ``spread``·‖A_b‖ at most.
     """
 
-    def __init__(self, problem: Any, terms: Any, point: Point, read: Callable[[Array], Array]) -> None:
+    def __init__(self, problem: Any, terms: Any, point: Point, read: Any) -> None:
         self.problem, self.terms, self.point, self.read, self.loss = problem, terms, point, read, problem.loss
         self.norm, self.outputs, weight = terms.norm, problem.n_outputs, problem.sample_weight
         self.weight: Any = np.repeat(weight, self.outputs) if np.ndim(weight) else 1.0
@@ -300,7 +289,7 @@ class _Proof:
 
     def _within(self, estimate: Array, radius: Array) -> float:
         x, terms = self.point.x, self.terms
-        radius = _with_length_rounding(self.problem, terms, estimate, radius)
+        radius = _with_length_rounding(terms, estimate, radius)
         listed = terms.undecided(x, estimate, radius, self.fixed)
         samples = partial(self.loss.gap, self.point.predictor, self.dual, self.reach)
         gap, size, scale = scaled_gap(terms, x, estimate, radius, listed, self.fixed, samples)
@@ -310,11 +299,11 @@ class _Proof:
         return finished(gap, size, self.residual_length, distance + self.spread, self.zeta, self.most_curvature)
 
 
-def _with_length_rounding(problem: Any, terms: Any, estimate: Array, radius: Array) -> Array:
+def _with_length_rounding(terms: Any, estimate: Array, radius: Array) -> Array:
     """Return the radii of balls with the rounding errors of the lengths of blocks, of which coordinates have none."""
     if terms.is_by_coordinate:
         return radius
-    wider: Array = radius + (terms.longest + 8.0) * UNIT * (lengths_of_blocks(estimate, problem.ends) + radius)
+    wider: Array = radius + (terms.longest + 8.0) * UNIT * (lengths_of_blocks(estimate, terms.ends) + radius)
     wider[np.isnan(wider)] = math.inf  # where something overflowed nothing is known
     return wider
 

@@ -26,10 +26,9 @@ from ascd._core.threads import as_n_jobs, use_threads
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, Matrix, as_block
 from ascd.matrix.open import open_design
-from ascd.problem.arithmetic import lengths_of_blocks, norm
-from ascd.problem.block_penalties import Entrywise, GroupL2
+from ascd.problem.arithmetic import add, lengths_of_blocks, nonzero_rows, norm, products
+from ascd.problem.block_penalties import Entrywise, GroupL2, Groups, as_groups
 from ascd.problem.certificate import Point, certify
-from ascd.problem.groups import Groups, add, as_groups, nonzero_rows, products
 from ascd.problem.losses import SOFTMAX, Sample, as_classes, as_loss, as_targets, check_range
 from ascd.problem.penalties import as_penalty, check_bounded, nearest_allowed
 from ascd.problem.samples import Outputs
@@ -104,9 +103,7 @@ class Problem:
         with use_threads(threads):
             self._set_up(*found, penalty, groups, weight, None)
 
-    def _set_up(
-        self, loss: Any, offset: Any, penalty: Any, groups: Any, weight: Any, known: Problem | None
-    ) -> None:  # fmt: skip
+    def _set_up(self, loss: Any, offset: Any, penalty: Any, groups: Any, weight: Any, known: Problem | None) -> None:
         """Choose the kind of problem, and read all columns once unless a problem is ``known`` with the same weights."""
         self.n_samples, self.n_features = self.design.shape
         #: The loss as a function of all predictions (see ``ascd.problem.samples``), and known parts of these, of shape
@@ -118,7 +115,7 @@ class Problem:
         self.penalty, self._blocks = open_penalty(penalty, groups, self.n_features, loss.is_flat)
         #: True for one target and a penalty by coordinate: then ``parts`` are there for compiled code
         self.is_by_coordinate = self._blocks is None
-        self.total_weight = float(weight.sum()) if np.ndim(weight) else float(self.n_samples)
+        self.total_weight = float(self.weight.sum())
         if known is None:
             #: Raw gradients that the first pass has computed products of all columns with, one a row
             self.vectors: Array = gradients_at_zero(self)
@@ -211,11 +208,6 @@ class Problem:
         """The blocks of columns; single columns for a penalty by coordinate."""
         return as_groups(self._blocks, self.n_features)
 
-    @cached_property
-    def ends(self) -> Array:
-        """Where blocks begin and end in the flat vector of coefficients."""
-        return self.groups.starts * self.n_outputs
-
     # ---- values at a point
 
     def linear_predictor(self, x: Any) -> Array:
@@ -247,7 +239,7 @@ class Problem:
         penalty = self.penalty if penalty is None else penalty
         if self.is_by_coordinate:
             return Terms(penalty, self.norm)
-        return Terms(penalty, self.block_norm, self.ends, self.n_outputs)
+        return Terms(penalty, self.block_norm, self.groups.starts * self.n_outputs, self.n_outputs)
 
     def cost(self, point: Array) -> float:
         """Return Σ Ψ_b for coefficients of shape (n, T) in the order of the blocks."""
@@ -295,8 +287,6 @@ class Problem:
 
     def as_given(self, point: Array) -> Array:
         """Return a copy of coefficients in the user's order and shape."""
-        if self.is_by_coordinate:
-            return point[:, 0].copy()
         x = np.empty(point.shape)
         x[self.groups.order] = point
         return x[:, 0] if self.loss.is_flat else x
@@ -354,8 +344,8 @@ def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any
 def gradients_at_zero(problem: Problem) -> Array:
     """Return the raw gradients at zero, without an intercept and with the best, one a row.
 
-    Only those that differ and are not zero; none for a user's loss, which would be compiled for this alone, nor where
-    entries are few: another pass over them costs less than preparing one that computes more.
+    None for a user's loss, which would be compiled for this alone, nor where entries are few: another pass over them
+    costs less than preparing one that computes more.
     """
     loss, size, design = problem.loss, problem.n_samples, problem.design
     is_cheap = design.matrix is not None and design.entries() <= 200_000
@@ -363,9 +353,7 @@ def gradients_at_zero(problem: Problem) -> Array:
         return np.empty((0, size))
     with np.errstate(all="ignore"):  # exp may overflow on the way to an intercept
         start = np.zeros((size, 1)) + problem.offset
-        found = np.stack([loss.evaluate(start.copy(), intercept)[1].ravel() for intercept in (False, True)])
-    found = found[:1] if np.array_equal(*found) else found
-    return found[found.any(axis=1)]
+        return np.stack([loss.evaluate(start.copy(), intercept)[1].ravel() for intercept in (False, True)])
 
 
 def as_weights(sample_weight: Any, n_samples: int) -> Any:

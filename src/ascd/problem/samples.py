@@ -26,6 +26,7 @@ first scaled to length 1.  Where they depend on each other there is no fit, and 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,10 +105,10 @@ class Outputs:
         """Return the curvatures of one output, of shape (n_samples,)."""
         return np.ascontiguousarray(seen.curvature.own[:, t])
 
-    def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> GradientDual | None:
+    def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> Any:
         """Return ``fit_to`` these columns; for a quadratic loss all outputs are moved with the same factors."""
         if columns.size == 0 and not point.intercept:
-            return GradientDual()
+            return DualFit()
         able = point.curvature.own[:, :1] if self.is_quadratic else point.curvature.own.copy()
         if not self.is_quadratic:
             gradient = point.raw_gradient.ravel()
@@ -306,23 +307,19 @@ def keep_movable(sample: Any, loss: Any, dual: Array, typical: float, curvature:
                 curvature[k] = 0.0
 
 
-class GradientDual:
-    """The raw gradient (d, T) as dual point, where nothing is required of its products or none can differ from it."""
+class DualFit(NamedTuple):
+    """What fits a dual point (d, T): by default nothing, where nothing is required of it or none can differ from it.
 
-    def moved(self, dual: Array, excess: Array) -> Array:
-        """Return the dual point whose products and sums are smaller by ``excess`` (k, T)."""
-        return dual
+    ``moved`` returns the dual point whose products and sums are smaller by an excess of shape (k, T), ``near`` how far
+    one that fits exactly can be, entry by entry and in all, where products and sums are off by so much.
+    """
 
-    def near(self, dual: Array, misses: Array) -> tuple[Array, float]:
-        """Return how far a dual point that fits exactly can be, entry by entry and in all.
-
-        Products and sums are off by ``misses`` of shape (k, T).
-        """
-        return np.empty(0), 0.0
+    moved: Callable[[Array, Array], Array] = lambda dual, excess: dual
+    near: Callable[[Array, Array], tuple[Array, float]] = lambda dual, misses: (np.empty(0), 0.0)
 
 
-class FittedDual(GradientDual):
-    """The columns in J, that of ones last, for the curvatures (d, T) of each output, or (d, 1) of all.
+class FittedDual:
+    """A ``DualFit`` to the columns in J, that of ones last, for curvatures (d, T) of each output, or (d, 1) of all.
 
     ``used`` are the positions in J of those that are not zero.
     """
@@ -345,9 +342,7 @@ class FittedDual(GradientDual):
         return reach.T, math.hypot(*(dual_length(of_output, self.weight) for of_output in reach))
 
 
-def fit_to(
-    matrix: Matrix, columns: Array, intercept: bool, curvature: Array, weight: Any, required: Array
-) -> GradientDual | None:
+def fit_to(matrix: Matrix, columns: Array, intercept: bool, curvature: Array, weight: Any, required: Array) -> Any:
     """Return what moves a dual point to the products (k, T) that columns require, and to sums of 0.
 
     None where the columns are too many or depend on each other.
@@ -366,7 +361,7 @@ def fit_to(
         return None
     used = np.flatnonzero(is_there)
     if used.size == 0:
-        return GradientDual()
+        return DualFit()
     fit = FittedDual(block, used, curvature, weight)
     is_regular = used.size <= d and np.all(fit.singular[:, -1] > tuning.SMALLEST_SINGULAR * fit.singular[:, 0])
     return fit if is_regular else None

@@ -16,6 +16,7 @@ from q̂ = (1 − s)e_y + s·p_k by δ with |δ_t| ≤ η·s·min(p_t, 1 − p_t
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from ascd.matrix.base import Matrix
 from ascd.matrix.columns import UNIT
 from ascd.problem.arithmetic import norm
 from ascd.problem.losses import SOFTMAX
-from ascd.problem.samples import Curvature, GradientDual
+from ascd.problem.samples import Curvature, DualFit
 from ascd.problem.tuning import BALANCED, LEAST_SUM_OF_SQUARES
 
 
@@ -98,31 +99,24 @@ class Softmax:
         size = np.abs(seen.raw_gradient[:, t])
         return size - np.divide(size**2, self.weight, out=np.zeros(size.size), where=self.counted)
 
-    def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> SoftmaxDual | None:
+    def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> DualFit | None:
         """Return how far the dual point is that has sums of 0; None where columns require products."""
-        return None if columns.size else SoftmaxDual(self, point)
+        return None if columns.size else DualFit(near=partial(self._nearest, point))
 
+    def _nearest(self, point: Any, dual: Array, misses: Array) -> tuple[Array, float]:
+        """Return how far the nearest dual point with sums of 0 is: a share of the probabilities of each sample.
 
-class SoftmaxDual(GradientDual):
-    """The raw gradient as dual point; ``near`` returns a share of the probabilities for each sample."""
-
-    def __init__(self, loss: Softmax, point: Any) -> None:
-        self.loss, self.point = loss, point
-
-    def near(self, dual: Array, misses: Array) -> tuple[Array, float]:
-        """Return how far the nearest dual point with sums of 0 is, where sums are off by ``misses`` (1, T)."""
-        loss, size = self.loss, np.abs(dual)
-        part = loss.errors(self.point.predictor)
+        The sums of the raw gradient are off by ``misses`` (1, T).
+        """
+        size, part, counted = np.abs(dual), self.errors(point.predictor), self.counted
         if misses.size:
             missed = misses[-1] + part @ size
-            own, shared, _ = self.point.curvature
+            own, shared, _ = point.curvature
             sizes = np.diag(own.sum(axis=0)) + np.abs(shared).T @ np.abs(shared)  # of what is subtracted
-            total = loss._total(self.point.curvature)
-            part = part + 2.1 * largest_solution(total, sizes, missed, loss.weight.size)
-        counted = loss.counted
+            part = part + 2.1 * largest_solution(self._total(point.curvature), sizes, missed, self.weight.size)
         if not np.max(part[counted], initial=0.0) <= 0.25:  # else it may leave the simplex
             return part, math.inf
-        lengths = part[counted] * np.hypot.reduce(size[counted], axis=1) / np.sqrt(loss.weight[counted])
+        lengths = part[counted] * np.hypot.reduce(size[counted], axis=1) / np.sqrt(self.weight[counted])
         return part, norm(lengths) * (1.0 + 1e-9)
 
 

@@ -32,12 +32,13 @@ NO_INDICES = np.empty(0, dtype=np.int64)
 
 
 class Measured(NamedTuple):
-    """Scale of the dual point, largest violation, cost, and the gap of blocks that no scale makes feasible."""
+    """Scale of the dual point, largest violation, cost, the penalty's part of the gap, and whether that is all."""
 
     scale: float
     violation: float
     cost: float
-    infeasible: float
+    gap: float
+    is_complete: bool
 
 
 class Terms:
@@ -54,7 +55,7 @@ class Terms:
         self.longest, self.margin, self.unpenalised = 1, LAST_PLACES, NO_INDICES
         self.parts: Any = ByCoordinate(penalty)
         if ends is not None:
-            self.sizes = np.diff(ends)
+            self.ends, self.sizes = ends, np.diff(ends)
             self.longest = int(self.sizes.max())
             self.margin = (2.0 * self.longest + 16.0) * UNIT
             self.parts = ByBlock(penalty, ends, np.ones(self.longest))
@@ -80,15 +81,12 @@ class Terms:
         return listed
 
     def measure(self, x: Array, estimate: Array, radius: Array, listed: Array) -> Measured:
-        """Return what the balls of the ``listed`` blocks say; their scores follow their balls."""
-        found = measure(self.parts, x.ravel(), estimate.ravel(), radius, self.norm, listed, self.score)
-        scale, violation, cost, infeasible = map(float, found)
-        return Measured(self.shrunk(scale), violation, cost, infeasible)
-
-    def quick_gap(self, x: Array, estimate: Array, radius: Array, listed: Array, scale: float) -> tuple[float, bool]:
-        """Return the sum of the finite terms, rounding not counted, and whether all are finite."""
-        gap, _, is_finite = gap_of(self.parts, x.ravel(), estimate.ravel(), radius, listed, scale, False)
-        return float(gap), bool(is_finite)
+        """Return what the balls of the ``listed`` blocks say, rounding not counted; their scores follow their balls."""
+        balls = self.parts, x.ravel(), estimate.ravel(), radius
+        scale, violation, cost, infeasible = map(float, measure(*balls, self.norm, listed, self.score))
+        scale = self.shrunk(scale)
+        gap, _, is_finite = gap_of(*balls, listed, scale, False)
+        return Measured(scale, violation, cost, float(gap) + infeasible, bool(is_finite) and infeasible == 0.0)
 
     def undecided(self, x: Array, estimate: Array, radius: Array, fixed: Array = NO_INDICES) -> Array:
         """Return the blocks that are not at rest for certain, rounding errors counted, nor among the ``fixed``."""
@@ -187,7 +185,7 @@ def fill_scores(parts: Any, x: Array, g: Array, radius: Array, norm: Array, list
 def measured(
     parts: Any, x: Array, g: Array, radius: Array, norm: Array, listed: Array, score: Array
 ) -> tuple[float, float, float, float]:
-    """Return the fields of a ``Measured`` for the listed blocks; fill in their scores, the violations over ‖A_b‖."""
+    """Return scale, violation, cost and an estimate of the gap of blocks that no scale fits; fill in the scores."""
     scale, steepest, cost, infeasible = 1.0, 0.0, 0.0, 0.0
     for i in range(listed.size):
         b = wide(listed[i])

@@ -20,8 +20,7 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd._core.jit import kernel, wide
-from ascd.problem.arithmetic import length_across, share_along
-from ascd.problem.groups import products
+from ascd.problem.arithmetic import length_across, products, share_along
 from ascd.problem.tuning import SQUARE_ROUNDING
 from ascd.solver import tuning
 

@@ -68,11 +68,9 @@ class OptimalityCheck:
                 bounds.read(undecided, state.raw_gradient, self._products_and_worst if is_fetched else None)
         interval, seen = (state.x, bounds.estimate, bounds.radius, listed), state.seen
         found = terms.measure(*interval)
-        gap, is_finite = terms.quick_gap(*interval, found.scale)
-        is_complete = is_finite and found.infeasible == 0.0
-        gap += found.infeasible + state.loss.gap(seen.predictor, seen.raw_gradient, np.empty(0), found.scale)
-        first_order = math.inf if is_complete else gap
-        self.report = Report(float(seen.value + found.cost), gap, found.violation, is_complete, first_order)
+        gap = found.gap + state.loss.gap(seen.predictor, seen.raw_gradient, np.empty(0), found.scale)
+        first_order = math.inf if found.is_complete else gap
+        self.report = Report(float(seen.value + found.cost), gap, found.violation, found.is_complete, first_order)
 
     def _products_and_worst(self, columns: Array) -> Array:
         """Return the products of these columns of a remote matrix; the worst of them come too and are cached."""

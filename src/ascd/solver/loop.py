@@ -27,8 +27,8 @@ from ascd._core.contracts import users_classes
 from ascd._core.threads import as_n_jobs, quiet
 from ascd._core.timing import Stopwatch
 from ascd.matrix.base import DataGone
+from ascd.problem.arithmetic import products
 from ascd.problem.certificate import certify
-from ascd.problem.groups import products
 from ascd.problem.problem import Problem
 from ascd.results import (
     Limits,

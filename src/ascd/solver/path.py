@@ -204,7 +204,7 @@ def factor_at_zero(problem: Problem, penalty: Any, gradient: Array) -> float:
 
     def scores(factor: float) -> Array:
         terms = problem.terms(penalty.scaled(factor))
-        terms.measure(zero, gradient, np.zeros(terms.count), terms.all)
+        terms.screen(zero, gradient, np.zeros(terms.count))
         return terms.score
 
     without = scores(0.0)

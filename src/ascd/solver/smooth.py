@@ -22,8 +22,8 @@ from scipy.optimize import minimize
 
 from ascd._core.checks import Array
 from ascd.matrix.base import as_block
+from ascd.problem.arithmetic import add, products
 from ascd.problem.block_penalties import BlockNorm
-from ascd.problem.groups import add, products
 from ascd.solver import tuning
 from ascd.solver.state import State
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
+from ascd.problem.arithmetic import add, nonzero_rows
 from ascd.problem.certificate import Point
-from ascd.problem.groups import add, nonzero_rows
 from ascd.solver import tuning
 
 

@@ -37,9 +37,8 @@ import numpy as np
 
 from ascd._core.checks import Array
 from ascd.matrix.costs import CONSTANT_CENTRED
-from ascd.problem.arithmetic import norm
+from ascd.problem.arithmetic import nonzero_rows, norm
 from ascd.problem.block_penalties import BlockNorm, Entrywise
-from ascd.problem.groups import nonzero_rows
 from ascd.problem.samples import Curvature
 from ascd.problem.softmax import solve_singular
 from ascd.solver import models, tuning

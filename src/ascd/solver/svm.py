@@ -44,7 +44,7 @@ from ascd._core.jit import at, helper, kernel, wide
 from ascd.matrix.columns import dot
 from ascd.matrix.dense import Local, LocalDense
 from ascd.problem.arithmetic import violation_of
-from ascd.problem.certificate import gap_of_gradient
+from ascd.problem.certificate import Point, certify
 from ascd.problem.losses import check_signs
 from ascd.problem.penalties import Box, Net, penalty_conjugates
 from ascd.problem.problem import Problem
@@ -132,7 +132,10 @@ def primal_value(problem: Problem, beta: Array) -> tuple[Array, float, float]:
     penalty_conjugates(problem.parts.penalty, -products, conjugates)
     loss = objective - problem.cost(beta[:, None])
     value = predictor @ weights - loss + conjugates.sum()  # f(z) + f*(w) = ⟨z, w⟩ where w = ∇f(z)
-    return weights, float(value), gap_of_gradient(problem, beta, predictor, weights, products)
+    # a bound on F(β) + F*(w) is one on the gap of w
+    point = Point(beta[:, None], np.zeros(1), predictor[:, None], weights[:, None], None, False)
+    found = certify(problem, problem.terms(), point, products[:, None], np.zeros(beta.size), None, math.inf)
+    return weights, float(value), found.gap
 
 
 class Clipped(NamedTuple):
