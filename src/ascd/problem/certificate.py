@@ -208,7 +208,7 @@ class _Proof:
         if best <= enough:
             return Certificate(best, can_fit)
         x, terms, Z = self.point.x, self.terms, self.point.predictor  # with 0 as dual point
-        gap, size = terms.gap(x, np.zeros(x.shape), np.zeros(terms.count), terms.all, NO_INDICES, 1.0)
+        gap, size = terms.gap(x, np.zeros(x.shape), np.zeros(terms.count), terms.all, 1.0)
         gap += self.loss.gap(Z, np.zeros(Z.shape), np.empty(0), 0.0)
         gap = finished(gap, size, self.residual_length, self.length, self.zeta, self.most_curvature)
         return Certificate(min(best, gap), can_fit)
@@ -277,9 +277,10 @@ class _Proof:
             return math.inf
         spread = self.spread * self.norm
         radius += spread
+        radius[self.fixed] = spread[self.fixed] = 0.0  # these products are met exactly
         gap = self._within(estimate, radius)
         if gap > enough and self._within(estimate, spread) < max(WORTHWHILE * gap, enough):
-            blocks = self.terms.undecided(self.point.x, estimate, radius, self.fixed)
+            blocks = np.setdiff1d(self.terms.undecided(self.point.x, estimate, radius), self.fixed, assume_unique=True)
             rows = self.problem.groups.columns(blocks)
             estimate[rows], error = self._careful_products(rows)
             ends = self.outputs * np.append(0, np.cumsum(self.problem.groups.sizes[blocks]))
@@ -290,9 +291,8 @@ class _Proof:
     def _within(self, estimate: Array, radius: Array) -> float:
         x, terms = self.point.x, self.terms
         radius = _with_length_rounding(terms, estimate, radius)
-        listed = terms.undecided(x, estimate, radius, self.fixed)
         samples = partial(self.loss.gap, self.point.predictor, self.dual, self.reach)
-        gap, size, scale = scaled_gap(terms, x, estimate, radius, listed, self.fixed, samples)
+        gap, size, scale = scaled_gap(terms, x, estimate, radius, samples, self.fixed)
         if scale < 1.0 and self.required.any():
             return math.inf  # the products required are missed
         distance = dual_length(self.V - scale * self.dual.ravel(), self.weight) if self.zeta > 0.0 else 0.0
@@ -309,16 +309,21 @@ def _with_length_rounding(terms: Any, estimate: Array, radius: Array) -> Array:
 
 
 def scaled_gap(
-    terms: Any, x: Array, estimate: Array, radius: Array, listed: Array, fixed: Array,
-    samples: Callable[[float], float], share: float = 1.0,
+    terms: Any, x: Array, estimate: Array, radius: Array, samples: Callable[[float], float], fixed: Array,
+    share: float = 1.0,
 ) -> tuple[float, float, float]:  # fmt: skip
-    """Return the gap at ``share`` times the largest scale that fits, the size of the penalty's terms, and the scale."""
-    largest = float(scale_of(terms.parts, estimate.ravel(), radius, listed))
+    """Return the gap at ``share`` times the largest scale that fits, the size of the penalty's terms, and the scale.
+
+    Products of the ``fixed`` blocks fit at every scale.
+    """
+    others = terms.undecided(x, estimate, radius)
+    others = np.setdiff1d(others, fixed, assume_unique=True) if fixed.size else others
+    listed, largest = np.append(others, fixed), float(scale_of(terms.parts, estimate.ravel(), radius, others))
     for margin in MARGINS:
         scale = share * terms.shrunk(largest, margin)
         if not scale > 0.0:
             return math.inf, 0.0, 0.0
-        gap, size = terms.gap(x, estimate, radius, listed, fixed, scale)
+        gap, size = terms.gap(x, estimate, radius, listed, scale)
         gap += samples(scale)
         if gap < math.inf:
             break
@@ -384,8 +389,7 @@ def certify_from_sums(
             return math.inf
         if terms.required(x, estimate, radius, False, NO_INDICES)[0].size:
             return math.inf
-        listed = terms.undecided(x, estimate, radius)
-        gap, size, scale = scaled_gap(terms, x, estimate, radius, listed, NO_INDICES, samples, 1.0 - 2.0 * error)
+        gap, size, scale = scaled_gap(terms, x, estimate, radius, samples, NO_INDICES, 1.0 - 2.0 * error)
         distance = (1.0 - scale * float(parts.min()) + error) * length
         zeta = predictor_error(problem, x, constant)
         most = bounded_curvature(problem.loss, zeta, problem.weight, sums.most_curved)

@@ -88,26 +88,19 @@ class Terms:
         gap, _, is_finite = gap_of(*balls, listed, scale, False)
         return Measured(scale, violation, cost, float(gap) + infeasible, bool(is_finite) and infeasible == 0.0)
 
-    def undecided(self, x: Array, estimate: Array, radius: Array, fixed: Array = NO_INDICES) -> Array:
-        """Return the blocks that are not at rest for certain, rounding errors counted, nor among the ``fixed``."""
+    def undecided(self, x: Array, estimate: Array, radius: Array) -> Array:
+        """Return the blocks that are not at rest for certain, rounding errors counted."""
         listed = np.empty(self.count, dtype=np.int64)
-        listed = listed[: list_undecided(self.parts, x.ravel(), estimate.ravel(), radius, listed)]
-        return np.setdiff1d(listed, fixed, assume_unique=True) if fixed.size else listed
+        return listed[: list_undecided(self.parts, x.ravel(), estimate.ravel(), radius, listed)]
 
     def shrunk(self, scale: float, margin: float = 0.0) -> float:
         """Return a scale below 1 made smaller by the share ``margin``, and at least by its rounding error."""
         return scale * (1.0 - max(margin, self.margin)) if scale < 1.0 else scale
 
-    def gap(
-        self, x: Array, estimate: Array, radius: Array, listed: Array, fixed: Array, scale: float
-    ) -> tuple[float, float]:
-        """Return the penalty's part of the gap and the size of its terms; products of ``fixed`` are the estimate."""
-        total, sizes = 0.0, 0.0
-        for blocks, width, factor in ((listed, radius, scale), (fixed, np.zeros(self.count), 1.0)):
-            if blocks.size:
-                found = gap_of(self.parts, x.ravel(), estimate.ravel(), width, blocks, factor, True)
-                total, sizes = total + (float(found[0]) if found[2] else math.inf), sizes + float(found[1])
-        return total, sizes
+    def gap(self, x: Array, estimate: Array, radius: Array, listed: Array, scale: float) -> tuple[float, float]:
+        """Return the penalty's part of the gap, rounding counted, and the size of its terms."""
+        gap, size, is_finite = gap_of(self.parts, x.ravel(), estimate.ravel(), radius, listed, scale, True)
+        return float(gap) if is_finite else math.inf, float(size)
 
     def required(self, x: Array, estimate: Array, radius: Array, is_tight: bool, before: Array) -> tuple[Array, Array]:
         """Return the blocks whose products no scale makes feasible, also ``before``, and their products (k, T)."""
