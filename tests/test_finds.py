@@ -95,9 +95,8 @@ def test_input_that_cannot_be_is_named(call, words):
 
 @pytest.mark.parametrize("penalty", [ascd.L1, ascd.L2, partial(ascd.L1L2, 0.0), partial(ascd.BoundedL1L2, 0.0)])
 def test_strengths_that_overflow_with_their_weights_are_refused(penalty):
-    """Zero coefficients cost inf·0 = nan."""
-    with pytest.raises(ValueError, match=r"l[12] must be at most 1e\+150 with its weights; got inf"):
-        ascd.Problem(np.eye(2), [1.0, 1.0], penalty=penalty(1e300, weights=1e11))
+    with pytest.raises(ValueError, match=r"l[12] must be at most 1e\+150 with its weights; got 1e\+151"):
+        ascd.Problem(np.eye(2), [1.0, 1.0], penalty=penalty(1e140, weights=1e11))
     fitting = ascd.Problem(np.eye(2), [1.0, 1.0], penalty=penalty(1e130, weights=1e11))
     with pytest.raises(ValueError, match="alphas must be smaller: with 1e\\+10 the penalty overflows"):
         ascd.path(fitting, alphas=[1e10])

@@ -167,7 +167,8 @@ BAD = [
     (lambda: ascd.BoundedL1L2(1.0, upper=-math.inf), ValueError, ["BoundedL1L2 lower", "upper"]),
     (lambda: ascd.BoundedL1L2(1.0, weights=[1.0]), ValueError, ["penalty l1", "length 4"]),
     (lambda: ascd.L1([1.0, 2.0, 3.0], [1.0, 2.0]), ValueError, ["L1 weights", "length 3", "2"]),
-    (lambda: ascd.L1(1e200, 1e200), ValueError, ["penalty l1 must be at most 1e+150"]),
+    (lambda: ascd.L1(1e200, 1e200), ValueError, ["L1 strength must be at most 1e+150"]),
+    (lambda: ascd.L1(1e100, 1e100), ValueError, ["penalty l1 must be at most 1e+150 with its weights"]),
     (lambda: ascd.L1, TypeError, ["penalty", "NamedTuple"]),
     (lambda: "l1", TypeError, ["penalty", "'l1'", "NamedTuple"]),
 ]

@@ -147,17 +147,14 @@ def _checked(kind: str, **given: Any) -> list[Any]:
     for name, value in given.items():
         low = -math.inf if name in ("linear", "lower", "upper") else 0.0
         found[name] = as_parameter(value, f"{kind} {name}", size, low=low, finite=name not in ("lower", "upper"))
+        if name not in ("lower", "upper") and np.abs(found[name]).max() > LARGEST_STRENGTH:
+            raise ValueError(f"{kind} {name} must be at most {LARGEST_STRENGTH:g} in size; got {np.max(found[name]):g}")
     lower, upper = found.get("lower", -math.inf), found.get("upper", math.inf)
     if np.any(np.greater(lower, upper)):
         raise ValueError(f"{kind} lower must not exceed upper; got lower {lower!r}, upper {upper!r}")
     if np.any(np.equal(lower, math.inf)) or np.any(np.equal(upper, -math.inf)):
         raise ValueError(f"{kind} lower must be below +inf and upper above -inf: the box is empty otherwise")
     return list(found.values())
-
-
-def _times(strength: Any, weights: Any) -> Any:
-    with np.errstate(all="ignore"):  # what overflows is named by ``Net.check``
-        return strength * weights
 
 
 def Zero(linear: Any = 0.0) -> Net:
@@ -184,7 +181,7 @@ def L1(strength: Any, weights: Any = 1.0, linear: Any = 0.0) -> Net:
     2.5
     """
     strength, weights, linear = _checked("L1", strength=strength, weights=weights, linear=linear)
-    return Net(_times(strength, weights), 0.0, linear)
+    return Net(strength * weights, 0.0, linear)
 
 
 def L2(strength: Any, weights: Any = 1.0, linear: Any = 0.0) -> Net:
@@ -197,7 +194,7 @@ def L2(strength: Any, weights: Any = 1.0, linear: Any = 0.0) -> Net:
     2.0
     """
     strength, weights, linear = _checked("L2", strength=strength, weights=weights, linear=linear)
-    return Net(0.0, _times(strength, weights), linear)
+    return Net(0.0, strength * weights, linear)
 
 
 def L1L2(l1: Any, l2: Any, weights: Any = 1.0, linear: Any = 0.0) -> Net:
@@ -210,7 +207,7 @@ def L1L2(l1: Any, l2: Any, weights: Any = 1.0, linear: Any = 0.0) -> Net:
     1.0
     """
     l1, l2, weights, linear = _checked("L1L2", l1=l1, l2=l2, weights=weights, linear=linear)
-    return Net(_times(l1, weights), _times(l2, weights), linear)
+    return Net(l1 * weights, l2 * weights, linear)
 
 
 def Box(lower: Any = 0.0, upper: Any = math.inf, l2: Any = 0.0, linear: Any = 0.0) -> Net:
@@ -240,7 +237,7 @@ def BoundedL1L2(
     0.5
     """
     given = _checked("BoundedL1L2", l1=l1, l2=l2, weights=weights, linear=linear, lower=lower, upper=upper)
-    return Net(_times(given[0], given[2]), _times(given[1], given[2]), *given[3:])
+    return Net(given[0] * given[2], given[1] * given[2], *given[3:])
 
 
 # ---- what follows from the methods of any penalty

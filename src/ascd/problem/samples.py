@@ -71,25 +71,16 @@ class Outputs:
 
     def evaluate(self, Z: Array, intercept: bool) -> tuple[float, Array, Curvature, Array]:
         """Return the value, the raw gradient (d, T), the curvature, and the best intercepts, which move Z in place."""
-        shift, most = np.zeros(self.n_outputs), None
-        if intercept and self.n_outputs == 1:
-            most = self.most
-        elif intercept:
-            shift = self.balance(Z)
+        shift, most = np.zeros(self.n_outputs), self.most if intercept and self.n_outputs == 1 else None
         gradient, curvature = np.empty(Z.shape), np.empty(Z.shape)
+        for t in range(self.n_outputs if intercept and self.n_outputs > 1 else 0):
+            sample, moved, room = Sample(self.target[:, t].copy(), self.weight), Z[:, t].copy(), np.empty((2, len(Z)))
+            shift[t] = evaluate_samples(sample, self.loss, moved, room[0], room[1], self.most)[1]
+            Z[:, t] = moved
         flat = Z.ravel(), gradient.ravel(), curvature.ravel()
-        value, moved = evaluate_samples(self.sample, self.loss, *flat, most)
+        value, constant = evaluate_samples(self.sample, self.loss, *flat, most)
         largest = curvature[:, 0] if self.n_outputs == 1 else curvature.max(axis=1)
-        return float(value), gradient, Curvature(curvature, None, largest), shift + moved
-
-    def balance(self, Z: Array) -> Array:
-        """Add the best constant of each output to the predictions, in place; return the constants."""
-        shift, room = np.empty(self.n_outputs), np.empty((2, len(Z)))
-        for t in range(self.n_outputs):
-            sample, column = Sample(self.target[:, t].copy(), self.weight), Z[:, t].copy()
-            shift[t] = evaluate_samples(sample, self.loss, column, room[0], room[1], self.most)[1]
-            Z[:, t] = column
-        return shift
+        return float(value), gradient, Curvature(curvature, None, largest), shift + constant
 
     def chord_curvature(self, Z: Array, gradient: Array) -> Array:
         """Return v²/(f(z) − min f): see ``ascd.solver.subproblem``."""
