@@ -113,7 +113,7 @@ def gap_at_gradient(
     for number in range(norm.size):
         b = wide(number)
         first, r = parts.first_at(b), radius[b] + wide_by * norm[b]
-        if parts.requires_at(x, estimate, first, b, r):
+        if parts.requires_at(x, estimate, first, b, r, False):
             return math.inf
         if not parts.rests_at(x, estimate, first, b, r):
             listed[count] = b

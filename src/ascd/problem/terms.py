@@ -107,7 +107,7 @@ class Terms:
         if not self.is_by_coordinate:
             return self.unpenalised, np.zeros((int(self.sizes[self.unpenalised].sum()) // self.outputs, self.outputs))
         required, products = np.empty(self.count), estimate.ravel()
-        given = (self.parts.penalty, x.ravel(), products, radius, is_tight, required)
+        given = (self.parts, x.ravel(), products, radius, is_tight, required)
         share(costs.COORDINATE * self.count, self.count, required_products, *given)
         kept = before[np.isnan(required[before])]
         required[kept] = products[kept]  # they require nothing now
@@ -262,8 +262,14 @@ class ByCoordinate(NamedTuple):
         return violation <= 0.0 and is_smallest and self.penalty.cost(x[first], b) == 0.0  # nan is not
 
     @helper
-    def requires_at(self, x: Array, g: Array, first: int, b: int, radius: float) -> bool:
-        return is_required(self.penalty, x[first], b, g[first], radius, False)
+    def requires_at(self, x: Array, g: Array, first: int, b: int, radius: float, is_tight: bool) -> bool:
+        """Return whether no scale makes the product g ± radius feasible (with ``is_tight`` none below 1 is allowed)."""
+        penalty, fits = self.penalty, self.scale_at(g, first, b, radius)
+        low, high = penalty.subgradient(x[first], b)
+        nearest = max(low, min(high, -g[first]))
+        far = 1.0 + abs(nearest)
+        at_end = low == high and min(penalty.dual_scale(nearest - far, b), penalty.dual_scale(nearest + far, b)) <= 0.0
+        return at_end or fits <= 0.0 or (is_tight and fits < 1.0)
 
     @helper
     def length_at(self, x: Array, first: int, b: int) -> float:
@@ -331,17 +337,18 @@ def subgradients(penalty: Any, x: Array, low: Array, high: Array) -> None:
 
 @kernel
 def required_products(
-    penalty: Any, x: Array, estimate: Array, radius: Array, is_tight: bool, required: Array, start: int, stop: int
+    parts: Any, x: Array, estimate: Array, radius: Array, is_tight: bool, required: Array, start: int, stop: int
 ) -> None:
     """Fill in the nearest feasible product where scaling cannot make u_j feasible; nan elsewhere.
 
     Coordinates at an end of the domain of Ψ_j* that s·u_j cannot reach belong to these, because a dual point that fits
     the others would push them over it; with ``is_tight`` also those that need a scale below 1.
     """
+    penalty = parts.penalty
     for number in range(start, stop):
         j = wide(number)
         required[j] = math.nan
-        if is_required(penalty, x[j], j, estimate[j], radius[j], is_tight):
+        if parts.requires_at(x, estimate, j, j, radius[j], is_tight):
             low, high = penalty.subgradient(x[j], j)
             u = max(low, min(high, -estimate[j]))
             required[j] = -u
@@ -349,17 +356,6 @@ def required_products(
                 away = 4.0 * LAST_PLACES * (abs(u) + derivative_size(penalty, 0.0, j))
                 for beside in (u + away, u - away):
                     required[j] = -beside if penalty.dual_scale(beside, j) >= 1.0 else required[j]
-
-
-@helper
-def is_required(penalty: Any, x: float, j: int, g: float, r: float, is_tight: bool) -> bool:
-    """Return whether no scale makes the product g ± r feasible (with ``is_tight`` none below 1 is allowed)."""
-    low, high = penalty.subgradient(x, j)
-    nearest = max(low, min(high, -g))
-    far = 1.0 + abs(nearest)
-    at_end = low == high and min(penalty.dual_scale(nearest - far, j), penalty.dual_scale(nearest + far, j)) <= 0.0
-    fits = min(penalty.dual_scale(-g - r, j), penalty.dual_scale(r - g, j))
-    return at_end or fits <= 0.0 or (is_tight and fits < 1.0)
 
 
 # ---- penalties by block
@@ -409,7 +405,7 @@ class ByBlock(NamedTuple):
         return self.penalty.block_conjugate(self.room[: self.negate_at(g, first, b, 1.0)], radius, b) == 0.0
 
     @helper
-    def requires_at(self, x: Array, g: Array, first: int, b: int, radius: float) -> bool:
+    def requires_at(self, x: Array, g: Array, first: int, b: int, radius: float, is_tight: bool) -> bool:
         return False  # those that require 0 are known beforehand
 
     @helper
