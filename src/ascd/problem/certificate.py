@@ -60,28 +60,22 @@ def certify(
     In the order of the blocks AᵀV is within ``radius`` (one a block) of ``estimate`` (n, T), and ``read`` returns AᵀΘ.
     With an ``enough`` of inf the dual point is V itself, or no gap is found.
     """
+    loss, size = problem.loss, point.predictor.size
     with np.errstate(all="ignore"):
-        is_large = point.predictor.size > SAMPLES_A_PART and enough < math.inf
-        if not (problem.loss.is_coupled or terms.unpenalised.size or is_large):
-            gap = _gap_in_one_call(problem, terms, point, estimate, radius)
+        is_large = size > SAMPLES_A_PART and enough < math.inf
+        if not (loss.is_coupled or terms.unpenalised.size or is_large):
+            reach, listed = np.empty(size if point.intercept else 0), np.empty(terms.count, dtype=np.int64)
+            gap = gap_at_gradient(
+                loss.sample, loss.loss, terms.parts, terms.norm, point.x.ravel(), point.constant, point.intercept,
+                point.predictor.ravel(), point.raw_gradient.ravel(), estimate.ravel(),
+                _with_length_rounding(terms, estimate, radius), problem.total_weight, loss.bound, problem.offset_length,
+                max(MARGINS[0], terms.margin), listed, point.raw_gradient.flatten(), reach,
+            )  # fmt: skip
             if gap <= enough:
-                return Certificate(gap, True)
+                return Certificate(float(gap), True)
         if not (np.isfinite(point.x).all() and np.isfinite(point.raw_gradient).all()):
             return Certificate(math.inf, True)
         return _Proof(problem, terms, point, read).certificate(estimate, radius, enough)
-
-
-def _gap_in_one_call(problem: Any, terms: Any, point: Point, estimate: Array, radius: Array) -> float:
-    """Return ``gap_at_gradient``, which has no compensated sums and is inf where a product is required."""
-    loss, listed, room = problem.loss, np.empty(terms.count, dtype=np.int64), np.empty((2, point.predictor.size))
-    radius = _with_length_rounding(terms, estimate, radius)
-    gap = gap_at_gradient(
-        loss.sample, loss.loss, terms.parts, terms.norm, point.x.ravel(), point.constant, point.intercept,
-        point.predictor.ravel(), point.raw_gradient.ravel(), estimate.ravel(), radius, problem.total_weight,
-        loss.bound, problem.offset_length, max(MARGINS[0], terms.margin), listed, room[0],
-        room[1] if point.intercept else room[1, :0],
-    )  # fmt: skip
-    return float(gap)
 
 
 @kernel
@@ -93,14 +87,12 @@ def gap_at_gradient(
     """Return the gap at the raw gradient as dual point, its signs balanced where each output must sum to 0.
 
     This is the first attempt of ``_Proof`` in one call: a small ``solve`` takes 1.7 times as long without.  The gap is
-    inf where a product is required or curvatures have no bound.
+    inf where a product is required or curvatures have no bound.  ``dual`` holds the gradient, too.
     """
     d = predictor.size
     length, spread, away = distance_in_dual(gradient, gradient, 0.0, sample.weight), 0.0, 0.0
     if not (length < math.inf and bound < math.inf):
         return math.inf
-    for k in range(d):
-        dual[k] = gradient[k]
     if intercept:
         for t in range(constant.size):
             if not balance_signs(gradient, dual, reach, t, constant.size):
