@@ -149,9 +149,9 @@ class doubled_cost:
         self.source = self.path.read_text()
 
     def __enter__(self):
-        once = "cost += l1 * abs(x)"
+        once = "at(self.l1, j) * abs(x)"
         assert self.source.count(once) == 1
-        self.path.write_text(self.source.replace(once, "cost += 2.0 * l1 * abs(x)"))
+        self.path.write_text(self.source.replace(once, f"2.0 * {once}"))
 
     def __exit__(self, *_):
         self.path.write_text(self.source)

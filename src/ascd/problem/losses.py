@@ -347,13 +347,12 @@ def as_targets(values: Any, name: str, n_samples: int) -> Array:
     if len(array) != n_samples:
         raise ValueError(f"{name} must have length {n_samples}; got {len(array)}")
     array = as_finite_vector(array.ravel(), name).reshape(array.shape)
-    check_range(np.abs(array).max(), name, LARGEST)
+    check_range(np.abs(array).max(keepdims=True), name, LARGEST)
     return array
 
 
-def check_range(sizes: Any, name: str, largest: float) -> None:
+def check_range(sizes: Array, name: str, largest: float) -> None:
     """Raise a ValueError unless these sizes are 0 or in the range of input."""
-    sizes = np.atleast_1d(sizes)
     wrong = sizes[(sizes > largest) | ((sizes > 0.0) & (sizes < 1.0 / largest))]
     if wrong.size:
         raise ValueError(f"{name} must be 0 or between {1.0 / largest:g} and {largest:g} in size; got {wrong[0]:g}")

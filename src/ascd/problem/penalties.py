@@ -47,12 +47,7 @@ class Net(NamedTuple):
     def cost(self, x: float, j: int) -> float:
         if x < at(self.lower, j) or x > at(self.upper, j):
             return math.inf
-        l1, l2, cost = at(self.l1, j), at(self.l2, j), at(self.linear, j) * x
-        if l1 > 0.0:
-            cost += l1 * abs(x)
-        if l2 > 0.0:
-            cost += square_times(x, 0.5 * l2)
-        return cost
+        return at(self.linear, j) * x + at(self.l1, j) * abs(x) + square_times(x, 0.5 * at(self.l2, j))
 
     def cost_size(self, x: float, j: int) -> float:
         return self.cost(x, j) + 2.0 * max(0.0, -at(self.linear, j) * x)
