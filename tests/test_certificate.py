@@ -164,9 +164,9 @@ def measured(problem, terms, x, estimate, radius, listed):
     """The gap from the listed intervals, the largest violation, the cost, and whether the gap is certain."""
     _, predictor, gradient = problem.evaluate(x)
     interval = x[:, None], estimate[:, None], radius, listed
-    found = terms.measure(*interval)
-    of_samples = problem.loss.gap(predictor.reshape(-1, 1), gradient.reshape(-1, 1), np.empty(0), found.scale)
-    return found.gap + of_samples, found.violation, found.cost, found.is_complete
+    scale, violation, cost, gap, is_complete = terms.measure(*interval)
+    gap += problem.loss.gap(predictor.reshape(-1, 1), gradient.reshape(-1, 1), np.empty(0), scale)
+    return gap, violation, cost, is_complete
 
 
 def screened_gap(problem, x, estimate, radius):

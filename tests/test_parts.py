@@ -55,13 +55,13 @@ def test_coordinates_are_screened_and_measured_part_by_part(jobs):
     expected = np.flatnonzero((x != 0.0) | (np.abs(estimate) + radius > 1.0))
     assert terms.screen(*interval).tolist() == expected.tolist()
     largest = np.abs(estimate) + radius
-    found = terms.measure(*interval, expected)
-    assert found.scale == pytest.approx(1.0 / largest.max())
+    scale, violation, cost, gap, is_complete = terms.measure(*interval, expected)
+    assert scale == pytest.approx(1.0 / largest.max())
     at_kink = np.where(x == 0.0, largest - 1.0, np.abs(estimate + np.sign(x)) + radius)
-    assert found.violation == pytest.approx(at_kink.max())
-    assert (found.cost, found.is_complete) == (pytest.approx(np.abs(x).sum()), True)
-    parts = np.abs(x) + np.maximum(found.scale * x * (estimate - radius), found.scale * x * (estimate + radius))
-    assert found.gap == pytest.approx(parts.sum())
+    assert violation == pytest.approx(at_kink.max())
+    assert (cost, is_complete) == (pytest.approx(np.abs(x).sum()), True)
+    parts = np.abs(x) + np.maximum(scale * x * (estimate - radius), scale * x * (estimate + radius))
+    assert gap == pytest.approx(parts.sum())
     assert terms.undecided(*interval).tolist() == expected.tolist()
 
 

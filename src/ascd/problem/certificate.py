@@ -45,20 +45,14 @@ class Point(NamedTuple):
     intercept: bool
 
 
-class Certificate(NamedTuple):
-    """An upper bound on F − min F (or inf), and whether unpenalised columns have a dual point: else no x is proved."""
-
-    gap: float
-    can_fit: bool
-
-
 def certify(
     problem: Any, terms: Any, point: Point, estimate: Array, radius: Array, read: Any, enough: float = 0.0
-) -> Certificate:
-    """Return what is proved at a point for the penalty of these terms; the gap is made no tighter than ``enough``.
+) -> tuple[float, bool]:
+    """Return a bound on F − min F at a point, and whether unpenalised columns have a dual point: else no x is proved.
 
-    In the order of the blocks AᵀV is within ``radius`` (one a block) of ``estimate`` (n, T), and ``read`` returns AᵀΘ.
-    With an ``enough`` of inf the dual point is V itself, or no gap is found.
+    The penalty is that of these terms.  In the order of the blocks AᵀV is within ``radius`` (one a block) of
+    ``estimate`` (n, T), and ``read`` returns AᵀΘ.  The bound is made no tighter than ``enough``; where that is inf, V
+    itself is the dual point, or there is no bound.
     """
     loss, size = problem.loss, point.predictor.size
     with np.errstate(all="ignore"):
@@ -72,9 +66,9 @@ def certify(
                 max(MARGINS[0], terms.margin), listed, point.raw_gradient.flatten(), reach,
             )  # fmt: skip
             if gap <= enough:
-                return Certificate(float(gap), True)
+                return float(gap), True
         if not (np.isfinite(point.x).all() and np.isfinite(point.raw_gradient).all()):
-            return Certificate(math.inf, True)
+            return math.inf, True
         return _Proof(problem, terms, point, read).certificate(estimate, radius, enough)
 
 
@@ -195,15 +189,15 @@ class _Proof:
         self.fixed, self.required = NO_INDICES, np.empty((0, self.outputs))
         self.is_tight = False  # does no scale below 1 meet products that are required and not 0?
 
-    def certificate(self, estimate: Array, radius: Array, enough: float) -> Certificate:
+    def certificate(self, estimate: Array, radius: Array, enough: float) -> tuple[float, bool]:
         best, can_fit = self._by_gradient(estimate, radius, enough)
         if best <= enough:
-            return Certificate(best, can_fit)
+            return best, can_fit
         x, terms, Z = self.point.x, self.terms, self.point.predictor  # with 0 as dual point
         gap, size = terms.gap(x, np.zeros(x.shape), np.zeros(terms.count), terms.all, 1.0)
         gap += self.loss.gap(Z, np.zeros(Z.shape), np.empty(0), 0.0)
         gap = finished(gap, size, self.residual_length, self.length, self.zeta, self.most_curvature)
-        return Certificate(min(best, gap), can_fit)
+        return min(best, gap), can_fit
 
     def _by_gradient(self, estimate: Array, radius: Array, enough: float) -> tuple[float, bool]:
         """Return the gap with the raw gradient as dual point, scaled and, where need be, moved; and whether it fits."""

@@ -232,7 +232,7 @@ class Problem:
         _, gradient, curvature, _ = self.loss.evaluate(Z, False)
         read = partial(products, self.design, self.groups.order)
         place = Point(point, np.zeros(self.n_outputs), Z, gradient, curvature, False)
-        return certify(self, self.terms(), place, read(gradient), np.zeros(self.groups.count), read).gap
+        return certify(self, self.terms(), place, read(gradient), np.zeros(self.groups.count), read)[0]
 
     def terms(self, penalty: Any = None) -> Terms:
         """Return the sums over the penalty, or over another one of the same kind."""

@@ -31,16 +31,6 @@ from ascd.problem.tuning import LAST_PLACES
 NO_INDICES = np.empty(0, dtype=np.int64)
 
 
-class Measured(NamedTuple):
-    """Scale of the dual point, largest violation, cost, the penalty's part of the gap, and whether that is all."""
-
-    scale: float
-    violation: float
-    cost: float
-    gap: float
-    is_complete: bool
-
-
 class Terms:
     """The sums over a penalty, by coordinate where ``ends`` is None.
 
@@ -80,13 +70,18 @@ class Terms:
         fill_scores(self.parts, x.ravel(), estimate.ravel(), radius, self.norm, listed, self.score)
         return listed
 
-    def measure(self, x: Array, estimate: Array, radius: Array, listed: Array) -> Measured:
-        """Return what the balls of the ``listed`` blocks say, rounding not counted; their scores follow their balls."""
+    def measure(
+        self, x: Array, estimate: Array, radius: Array, listed: Array
+    ) -> tuple[float, float, float, float, bool]:
+        """Return what the balls of the ``listed`` blocks say, rounding not counted; their scores follow their balls.
+
+        Scale of the dual point, largest violation, cost, the penalty's part of the gap, and whether that is all of it.
+        """
         balls = self.parts, x.ravel(), estimate.ravel(), radius
         scale, violation, cost, infeasible = map(float, measure(*balls, self.norm, listed, self.score))
         scale = self.shrunk(scale)
         gap, _, is_finite = gap_of(*balls, listed, scale, False)
-        return Measured(scale, violation, cost, float(gap) + infeasible, bool(is_finite) and infeasible == 0.0)
+        return scale, violation, cost, float(gap) + infeasible, bool(is_finite) and infeasible == 0.0
 
     def undecided(self, x: Array, estimate: Array, radius: Array) -> Array:
         """Return the blocks that are not at rest for certain, rounding errors counted."""

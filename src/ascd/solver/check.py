@@ -21,7 +21,7 @@ from ascd._core.checks import Array
 from ascd._core.contracts import users_classes
 from ascd.matrix.base import DataGone, as_block
 from ascd.matrix.columns import UNIT
-from ascd.problem.certificate import Certificate, certify
+from ascd.problem.certificate import certify
 from ascd.problem.terms import subgradients
 from ascd.results import Status
 from ascd.solver import tuning
@@ -67,10 +67,9 @@ class OptimalityCheck:
                 is_fetched = state.matrix.brings_columns and terms.is_by_coordinate
                 bounds.read(undecided, state.raw_gradient, self._products_and_worst if is_fetched else None)
         interval, seen = (state.x, bounds.estimate, bounds.radius, listed), state.seen
-        found = terms.measure(*interval)
-        gap = found.gap + state.loss.gap(seen.predictor, seen.raw_gradient, np.empty(0), found.scale)
-        first_order = math.inf if found.is_complete else gap
-        self.report = Report(float(seen.value + found.cost), gap, found.violation, found.is_complete, first_order)
+        scale, violation, cost, gap, is_complete = terms.measure(*interval)
+        gap += state.loss.gap(seen.predictor, seen.raw_gradient, np.empty(0), scale)
+        self.report = Report(float(seen.value + cost), gap, violation, is_complete, math.inf if is_complete else gap)
 
     def _products_and_worst(self, columns: Array) -> Array:
         """Return the products of these columns of a remote matrix; the worst of them come too and are cached."""
@@ -103,7 +102,7 @@ class OptimalityCheck:
     def confirm(self, tolerance: float, reads_all: bool) -> Status | None:
         """Return the status if one is proved: from exact entries of all columns if ``reads_all``, else from balls."""
         self._renew(reads_all)
-        can_fit = self._certify(tolerance).can_fit
+        can_fit = self._certify(tolerance)
         if self.report.gap <= tolerance:
             return Status.CONVERGED
         self.failures += not can_fit
@@ -121,17 +120,18 @@ class OptimalityCheck:
             (bounds.read_all if reads_all else bounds.update)(state.raw_gradient)
         self.evaluate(may_read=False)
 
-    def _certify(self, enough: float) -> Certificate:
+    def _certify(self, enough: float) -> bool:
+        """Put what is proved into the report; return whether unpenalised columns have a dual point."""
         state, bounds = self.state, self.bounds
         reads = bounds.reads
         given = bounds.estimate, bounds.radius, lambda dual: bounds.read_all(dual).copy()
-        found = certify(state.problem, state.terms, state.point, *given, enough)
+        gap, can_fit = certify(state.problem, state.terms, state.point, *given, enough)
         # a penalty whose own violation is no number proves nothing
-        gap = math.inf if math.isnan(self.report.violation) else found.gap
+        gap = math.inf if math.isnan(self.report.violation) else gap
         self.report = self.report._replace(gap=gap, is_complete=True)
         if bounds.reads > reads:  # at another dual point
             bounds.update(state.raw_gradient)
-        return found._replace(gap=gap)
+        return can_fit
 
     def is_stationary(self, tolerance: float) -> bool:
         """Return whether first-order conditions hold, where there are coordinates that no dual point fits.

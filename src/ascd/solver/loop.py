@@ -173,7 +173,7 @@ class Solver:
         if found.gap <= tolerance and self.state.is_fresh and not math.isnan(found.violation):
             state, exact = self.state, np.zeros(self.state.terms.count)
             given = gradient, exact, lambda dual: products(state.matrix, state.order, dual)
-            gap = certify(self.problem, state.terms, state.point, *given, tolerance).gap
+            gap, _ = certify(self.problem, state.terms, state.point, *given, tolerance)
             if gap <= tolerance:
                 self.proved = Report(found.value + found.cost, gap, found.violation, True, math.inf)
         return self.proved is not None

@@ -134,8 +134,8 @@ def primal_value(problem: Problem, beta: Array) -> tuple[Array, float, float]:
     value = predictor @ weights - loss + conjugates.sum()  # f(z) + f*(w) = ⟨z, w⟩ where w = ∇f(z)
     # a bound on F(β) + F*(w) is one on the gap of w
     point = Point(beta[:, None], np.zeros(1), predictor[:, None], weights[:, None], None, False)
-    found = certify(problem, problem.terms(), point, products[:, None], np.zeros(beta.size), None, math.inf)
-    return weights, float(value), found.gap
+    gap, _ = certify(problem, problem.terms(), point, products[:, None], np.zeros(beta.size), None, math.inf)
+    return weights, float(value), gap
 
 
 class Clipped(NamedTuple):
