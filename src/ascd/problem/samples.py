@@ -96,7 +96,7 @@ class Outputs:
         """Return the curvatures of one output, of shape (n_samples,)."""
         return np.ascontiguousarray(seen.curvature.own[:, t])
 
-    def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> Any:
+    def dual_fit(self, matrix: Matrix, columns: Array, required: Array, point: Any) -> DualFit | None:
         """Return ``fit_to`` these columns; for a quadratic loss all outputs are moved with the same factors."""
         if columns.size == 0 and not point.intercept:
             return DualFit()
@@ -309,34 +309,13 @@ class DualFit(NamedTuple):
     near: Callable[[Array, Array], tuple[Array, float]] = lambda dual, misses: (np.empty(0), 0.0)
 
 
-class FittedDual:
-    """A ``DualFit`` to the columns in J, that of ones last, for curvatures (d, T) of each output, or (d, 1) of all.
-
-    ``used`` are the positions in J of those that are not zero.
-    """
-
-    def __init__(self, block: Array, used: Array, curvature: Array, weight: Any) -> None:
-        self.used, self.weight, self.root = used, weight, np.sqrt(curvature.T)[:, :, None]
-        columns = block[:, used] * self.root
-        size = np.linalg.norm(columns, axis=1)
-        self.size = np.where(size > tuning.SMALLEST_COLUMN, size, math.inf)  # of one without digits 0 is left: no fit
-        self.left, self.singular, self.right = np.linalg.svd(columns / self.size[:, None], full_matrices=False)
-
-    def moved(self, dual: Array, excess: Array) -> Array:
-        shares = self.right @ (excess[self.used].T / self.size)[:, :, None] / self.singular[:, :, None]
-        return np.ascontiguousarray(dual - (self.root * (self.left @ shares))[:, :, 0].T)
-
-    def near(self, dual: Array, misses: Array) -> tuple[Array, float]:
-        length = tuning.SAFETY * np.linalg.norm(misses[self.used].T / self.size, axis=1)[:, None]
-        least, rows = self.singular[:, -1:], np.linalg.norm(self.left * self.singular[:, None], axis=2)
-        reach = self.root[:, :, 0] * length * np.minimum(1.0 / least, rows / least**2)
-        return reach.T, math.hypot(*(dual_length(of_output, self.weight) for of_output in reach))
-
-
-def fit_to(matrix: Matrix, columns: Array, intercept: bool, curvature: Array, weight: Any, required: Array) -> Any:
+def fit_to(
+    matrix: Matrix, columns: Array, intercept: bool, curvature: Array, weight: Any, required: Array
+) -> DualFit | None:
     """Return what moves a dual point to the products (k, T) that columns require, and to sums of 0.
 
-    None where the columns are too many or depend on each other.
+    Curvatures are those of each output, of shape (d, T), or (d, 1) of all.  None where the columns are too many or
+    depend on each other.
     """
     count, d = columns.size + intercept, len(curvature)
     if count > 200 and d * count**2 > 4e9:  # operations: about a second
@@ -350,9 +329,24 @@ def fit_to(matrix: Matrix, columns: Array, intercept: bool, curvature: Array, we
         is_there[:-1] &= (some[:, :-1] != some[:1, :-1]).any(axis=0)
     if required[~is_there[: columns.size]].any():
         return None
-    used = np.flatnonzero(is_there)
+    used, root = np.flatnonzero(is_there), np.sqrt(curvature.T)[:, :, None]
     if used.size == 0:
         return DualFit()
-    fit = FittedDual(block, used, curvature, weight)
-    is_regular = used.size <= d and np.all(fit.singular[:, -1] > tuning.SMALLEST_SINGULAR * fit.singular[:, 0])
-    return fit if is_regular else None
+    block = block[:, used] * root
+    size = np.linalg.norm(block, axis=1)
+    size = np.where(size > tuning.SMALLEST_COLUMN, size, math.inf)  # of a column without digits 0 is left: no fit
+    left, singular, right = np.linalg.svd(block / size[:, None], full_matrices=False)
+    if used.size > d or not np.all(singular[:, -1] > tuning.SMALLEST_SINGULAR * singular[:, 0]):
+        return None
+
+    def moved(dual: Array, excess: Array) -> Array:
+        shares = right @ (excess[used].T / size)[:, :, None] / singular[:, :, None]
+        return np.ascontiguousarray(dual - (root * (left @ shares))[:, :, 0].T)
+
+    def near(dual: Array, misses: Array) -> tuple[Array, float]:
+        length = tuning.SAFETY * np.linalg.norm(misses[used].T / size, axis=1)[:, None]
+        least, rows = singular[:, -1:], np.linalg.norm(left * singular[:, None], axis=2)
+        reach = root[:, :, 0] * length * np.minimum(1.0 / least, rows / least**2)
+        return reach.T, math.hypot(*(dual_length(of_output, weight) for of_output in reach))
+
+    return DualFit(moved, near)
