@@ -208,25 +208,17 @@ def fill_gaps(
         k = wide(number)
         terms[k] = 0.0
         if weight[k] > 0.0:
-            y = wide(labels[k])
+            y, near = wide(labels[k]), reach[k] if reach.size > 0 else 0.0
             loss, others = fill_shares(z[k], y, shares[k])
-            near = reach[k] if reach.size > 0 else 0.0
-            terms[k] = weight[k] * largest_divergence(shares[k, y], others, loss, scale, below, errors[k], near)
-
-
-@helper
-def largest_divergence(
-    own: float, others: float, loss: float, scale: float, below: float, error: float, reach: float
-) -> float:
-    """Return KL(q ‖ p) of one sample, at most; ``below`` is log(scale), 0 for a scale of 0."""
-    joined = own + (1.0 - scale) * others
-    if own > 0.5:
-        ratio, lost = math.log1p((1.0 - scale) * others / own), 0.0
-    elif joined == 0.0:  # both are p_y, which has underflowed
-        ratio, lost = 0.0, 0.0
-    else:
-        ratio, lost = math.log(joined) + loss, 8.0 * UNIT * joined * loss  # a difference of logarithms
-    first, second = scale * others * below, joined * ratio
-    term = max(first + second, 0.0) + (8.0 * UNIT + error) * (abs(first) + abs(second)) + lost
-    term += reach * scale * (others * abs(below) + min(own, others) * abs(ratio))
-    return term + 2.0 * reach * reach * others
+            own = shares[k, y]
+            joined = own + (1.0 - scale) * others
+            if own > 0.5:
+                ratio, lost = math.log1p((1.0 - scale) * others / own), 0.0
+            elif joined == 0.0:  # both are p_y, which has underflowed
+                ratio, lost = 0.0, 0.0
+            else:
+                ratio, lost = math.log(joined) + loss, 8.0 * UNIT * joined * loss  # a difference of logarithms
+            first, second = scale * others * below, joined * ratio
+            term = max(first + second, 0.0) + (8.0 * UNIT + errors[k]) * (abs(first) + abs(second)) + lost
+            term += near * scale * (others * abs(below) + min(own, others) * abs(ratio))
+            terms[k] = weight[k] * (term + 2.0 * near * near * others)
