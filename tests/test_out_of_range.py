@@ -12,7 +12,8 @@ from fuzz.steps import faults
 from pairs import in_pairs
 
 import ascd
-from ascd.problem.arithmetic import length_across, share_along, width_across
+from ascd.engine.oracles.reference import width_across
+from ascd.problem.arithmetic import length_across, share_along
 from ascd.problem.samples import dual_length
 from ascd.problem.terms import Terms
 

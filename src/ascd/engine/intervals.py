@@ -35,15 +35,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array, as_finite_vector, as_vector, unknown_name
-from ascd._core.jit import helper
+from ascd._core.jit import helper, strict_helper
 from ascd.engine.tuning import ADDITION_ROUNDING, INTERVAL_ROUNDING, SUM_ROUNDING
-from ascd.problem.arithmetic import added, has_digits, norm
+from ascd.problem.arithmetic import has_digits, norm
 from ascd.problem.problem import Parts
 from ascd.problem.tuning import SQUARE_ROUNDING
 
 #: Rows of ``Intervals.lengths``: G + ε, ε, the part of ε that comes from x, ‖v_0‖ + the path of v, G, s + the path
 #: since v was measured, and increments not yet contained in G.
 INFLATION, EPSILON, EPSILON_OF_X, PATH_OF_V, STEP_LENGTH, SINCE_MEASURED, REMAINDER = range(7)
+
+
+@strict_helper
+def added(total: float, rest: float, amount: float) -> tuple[float, float]:
+    """Return a sum after one more term, and the part that was too small to be seen in it, for the next call."""
+    carried = rest + amount
+    new = total + carried
+    return new, carried - (new - total) if new < math.inf else 0.0
 
 
 class Intervals(NamedTuple):

@@ -21,7 +21,7 @@ import numpy as np
 from ascd._core.checks import Array
 from ascd._core.jit import helper, strict_helper
 from ascd.matrix.base import Matrix
-from ascd.problem.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES, SQUARE_ROUNDING
+from ascd.problem.tuning import LEAST_SUM_OF_SQUARES, MOST_SUM_OF_SQUARES
 
 
 @helper
@@ -50,13 +50,6 @@ def length_across(rest: float, rounding: float, size: float) -> float:
     return length if length < math.inf else 1.7e308  # also for nan; times the norm of an empty column this is 0
 
 
-@helper
-def width_across(square: float, product: float, reference: float) -> float:
-    """Return √(‖a‖² − ⟨a, v_r⟩²/‖v_r‖²), rounding added, from both squares."""
-    along = square_over(product, reference) if has_digits(reference) else 0.0
-    return math.sqrt(max(square - along, 0.0) + SQUARE_ROUNDING * square)
-
-
 @strict_helper
 def square_times(value: float, factor: float) -> float:
     """Return factor·value² in this order of operations: the square alone may overflow."""
@@ -67,14 +60,6 @@ def square_times(value: float, factor: float) -> float:
 def square_over(value: float, divisor: float) -> float:
     """Return value²/divisor in this order of operations: the square alone may leave the range of float64."""
     return value * (value / divisor)
-
-
-@strict_helper
-def added(total: float, rest: float, amount: float) -> tuple[float, float]:
-    """Return a sum after one more term, and the part that was too small to be seen in it, for the next call."""
-    carried = rest + amount
-    new = total + carried
-    return new, carried - (new - total) if new < math.inf else 0.0
 
 
 @helper

@@ -32,7 +32,7 @@ from ascd._core.jit import helper
 from ascd.engine.intervals import EPSILON, STEP_LENGTH
 from ascd.engine.tuning import LITTLE_PATIENCE
 from ascd.matrix.columns import fill_squares
-from ascd.problem.arithmetic import length_across, share_along, width_across
+from ascd.problem.arithmetic import has_digits, length_across, share_along, square_over
 from ascd.problem.tuning import SQUARE_ROUNDING
 
 #: Rows of ``Referenced.account``: ‖v_ref‖², G at the last measurement, reads at and moves since the refresh, entries
@@ -40,6 +40,13 @@ from ascd.problem.tuning import SQUARE_ROUNDING
 REFERENCE_SQUARE, LENGTH_THEN, READS, MOVES, TOUCHED, HAS_REFERENCE, IS_MANAGED = range(7)
 #: Rows of ``ReferenceBound.place``: s, ‖e‖, the path since the measurement + ε.
 ALONG, ACROSS, PATH_SINCE = range(3)
+
+
+@helper
+def width_across(square: float, product: float, reference: float) -> float:
+    """Return √(‖a‖² − ⟨a, v_r⟩²/‖v_r‖²), rounding added, from both squares."""
+    along = square_over(product, reference) if has_digits(reference) else 0.0
+    return math.sqrt(max(square - along, 0.0) + SQUARE_ROUNDING * square)
 
 
 class Reference(NamedTuple):
