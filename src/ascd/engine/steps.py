@@ -13,9 +13,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ascd._core.checks import Array
-from ascd._core.jit import at, helper
+from ascd._core.jit import at, helper, optional_method
 from ascd.engine.tuning import LARGEST_GROWTH, LEAST_CURVATURE, MOST_BISECTIONS, ROUNDING_SHARE, SMALL_GROWTH
-from ascd.problem.losses import curvature_from
 from ascd.problem.problem import Parts
 
 
@@ -98,6 +97,12 @@ class ExactLineSearch(NamedTuple):
                 break
             x = new
         return x, first, 0.0
+
+
+@optional_method
+def curvature_from(loss: Any, u: float) -> float:
+    """Return ℓ″(z) from u = ℓ′(z), for losses with |ℓ‴| ≤ ℓ″: from z to z + t it grows at most by exp(|t|)."""
+    return math.inf
 
 
 @helper

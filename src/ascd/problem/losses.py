@@ -50,12 +50,6 @@ def divergence(loss: Any, y: float, z: float, u: float) -> float:
     return max(0.0, value + conjugate - product) + FEW_UNITS * (abs(value) + abs(conjugate) + abs(product))
 
 
-@optional_method
-def curvature_from(loss: Any, u: float) -> float:
-    """Return ℓ″(z) from u = ℓ′(z), for losses with |ℓ‴| ≤ ℓ″: from z to z + t it grows at most by exp(|t|)."""
-    return math.inf
-
-
 def check_signs(target: Array, name: str, argument: str = "b") -> None:
     """Raise unless all labels are −1 or +1."""
     wrong = target[np.abs(target) != 1.0]

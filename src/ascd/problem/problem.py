@@ -177,10 +177,7 @@ class Problem:
     def parts(self) -> Parts:
         """The problem as compiled code sees it; for one target and a penalty by coordinate only."""
         if not self.is_by_coordinate:
-            raise TypeError(
-                "this needs a problem with one target and a penalty by coordinate; for groups, several targets or "
-                "several classes use ascd.solve or ascd.path"
-            )
+            raise TypeError("this needs one target and a penalty by coordinate; otherwise use ascd.solve or ascd.path")
         bound, square = self.loss.bound, self.column_stats.square
         # any positive number bounds the curvature of a zero column; the smallest gives its penalty the longest step
         least = square[square > 0.0].min(initial=math.inf) if square.any() else (1.0 / bound or 1.0)
