@@ -94,9 +94,9 @@ def share(price: float, size: int, kernel: Callable[..., Any], *arguments: Any) 
 def by_parts(price: float, size: int, part: int, kernel: Callable[..., Any], *arguments: Any) -> npt.NDArray[Any]:
     """Return kernel(*arguments, start, stop) for parts of range(size) of this length, one a row.
 
-    Parts that do not depend on the number of threads give sums that do not, either.
+    Parts that do not depend on the number of threads give sums that do not, either. No numbers are one empty part.
     """
-    found: list[Any] = [None] * -(-size // part)
+    found: list[Any] = [None] * max(1, -(-size // part))
 
     def fill(first: int, last: int) -> None:
         for number in range(first, last):

@@ -85,8 +85,9 @@ class Terms:
 
     def undecided(self, x: Array, estimate: Array, radius: Array) -> Array:
         """Return the blocks that are not at rest for certain, rounding errors counted."""
-        listed = np.empty(self.count, dtype=np.int64)
-        return listed[: list_undecided(self.parts, x.ravel(), estimate.ravel(), radius, listed)]
+        found = np.empty(self.count, dtype=np.bool_)
+        find_undecided(self.parts, x.ravel(), estimate.ravel(), radius, found)
+        return np.flatnonzero(found)
 
     def shrunk(self, scale: float, margin: float = 0.0) -> float:
         """Return a scale below 1 made smaller by the share ``margin``, and at least by its rounding error."""
@@ -136,21 +137,11 @@ def largest_violation(parts: Any, blocks: Array, x: Array, g: Array) -> float:
 
 
 @kernel
-def list_undecided(parts: Any, x: Array, g: Array, radius: Array, listed: Array) -> int:
-    """List the blocks that are not at rest for certain; return how many there are.
-
-    The first loop has no branches: several coordinates go through it at a time.
-    """
+def find_undecided(parts: Any, x: Array, g: Array, radius: Array, found: Array) -> None:
+    """Fill in which blocks are not at rest for certain; without branches several coordinates are done at a time."""
     for number in range(radius.size):
         b = wide(number)
-        listed[b] = 0 if parts.rests_at(x, g, parts.first_at(b), b, radius[b]) else 1
-    count = 0
-    for number in range(radius.size):
-        b = wide(number)
-        moves = listed[b]
-        listed[wide(count)] = b
-        count += moves
-    return count
+        found[b] = not parts.rests_at(x, g, parts.first_at(b), b, radius[b])
 
 
 @helper
