@@ -331,7 +331,8 @@ class Round(NamedTuple):
     enough: float = 0.0
 
 
-_onlooker: ContextVar[Callable[[Round], None] | None] = ContextVar("callback for rounds", default=None)
+#: Who is told of every round; None: nobody.
+onlooker: ContextVar[Callable[[Round], None] | None] = ContextVar("callback for rounds", default=None)
 _listener: ContextVar[Callable[[DataGone], None] | None] = ContextVar("who hears of lost data", default=None)
 
 
@@ -346,13 +347,7 @@ def _set(variable: ContextVar[Any], value: Any) -> Iterator[None]:
 
 def looking_on(tell: Callable[[Round], None]) -> AbstractContextManager[None]:
     """Let ``tell`` be called in every round of the runs inside."""
-    return _set(_onlooker, tell)
-
-
-def tell_onlooker(now: Round) -> None:
-    tell = _onlooker.get()
-    if tell is not None:
-        tell(now)
+    return _set(onlooker, tell)
 
 
 @contextmanager
@@ -373,10 +368,10 @@ def tell_of_loss(error: DataGone, stacklevel: int = 2) -> None:
 
 
 @contextmanager
-def progress_bar(wanted: bool, total: int) -> Iterator[Show]:
-    """Yield a function show(iteration, objective): a bar by rich (extra ``cli``), or nothing unless it is wanted."""
+def progress_bar(wanted: bool, total: int) -> Iterator[Show | None]:
+    """Yield a function show(iteration, objective): a bar by rich (extra ``cli``); None unless it is wanted."""
     if not as_flag(wanted, "progress"):
-        yield lambda iteration, objective: None
+        yield None
         return
     try:
         from rich.progress import Progress, TextColumn, TimeElapsedColumn

@@ -229,7 +229,7 @@ class Run:
         self.is_proof = self.confidence == 1.0 and not users_classes(used)
         self.has_users_init = not self.unread and bool(np.isfinite(intervals.offset).any())
 
-    def until(self, limits: Limits, schedule: Schedule, callback: Callback, show: Show) -> Solution:
+    def until(self, limits: Limits, schedule: Schedule, callback: Callback, show: Show | None) -> Solution:
         """Descend until a limit, the tolerance, the callback or Ctrl-C ends the run."""
         status = Status.INTERRUPTED
         try:
@@ -241,7 +241,7 @@ class Run:
             pass
         return self._solution(status)
 
-    def _loop(self, limits: Limits, schedule: Schedule, callback: Callback, show: Show) -> Status:
+    def _loop(self, limits: Limits, schedule: Schedule, callback: Callback, show: Show | None) -> Status:
         start = self._record()
         while True:
             if self._has_converged():
@@ -254,7 +254,8 @@ class Run:
             objective = self._objective()
             if has_no_minimum(objective, start):
                 return Status.DIVERGED
-            show(self.t, objective)
+            if show:
+                show(self.t, objective)
             if self.t >= schedule.next:
                 schedule.advance(self.t)
                 self._record()

@@ -215,7 +215,8 @@ def side_by_side(tasks: Sequence[Callable[[], Result]], n_jobs: int, progress: b
                 each = partial(run, threads)
                 for result in map(each, wave) if n_jobs == 1 else pool.map(each, wave):
                     results.append(result)
-                    show(len(results), float("nan"))
+                    if show:
+                        show(len(results), float("nan"))
     finally:  # an error or Ctrl-C does not wait for the tasks that are left
         ended.set()
         pool.shutdown(wait=False, cancel_futures=True)

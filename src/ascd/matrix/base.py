@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,9 +123,10 @@ class Matrix(ABC):
     def _fill(self, kernel: Callable[..., None], columns: Array, given: tuple[Any, ...], *outs: Array) -> None:
         """Let a kernel fill in numbers for each column, the last index of ``outs``, with some columns at a time."""
         step = max(1, int(min(columns.size, self.portion_bytes * columns.size / (8 * max(1, self.entries(columns))))))
-        for there in (slice(start, start + step) for start in range(0, columns.size, step)):
+        for start in range(0, columns.size, step):
+            there = slice(start, start + step)
             part, cost = self.take(columns[there]), self.pass_cost(columns[there])
-            share(cost, part.places.size, kernel, *part, *given, *(out[..., there] for out in outs))
+            share(cost, part.places.size, kernel, *part, *given, *map(itemgetter((..., there)), outs))
 
     # ---- products of columns with each other
 

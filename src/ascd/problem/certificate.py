@@ -59,11 +59,12 @@ def certify(
         is_large = size > SAMPLES_A_PART and enough < math.inf
         if not (loss.is_coupled or terms.unpenalised.size or is_large):
             reach, listed = np.empty(size if point.intercept else 0), np.empty(terms.count, dtype=np.int64)
+            wider = radius if terms.is_by_coordinate else with_length_rounding(terms, estimate, radius)
             gap = gap_at_gradient(
                 loss.sample, loss.loss, terms.parts, terms.norm, point.x.ravel(), point.constant, point.intercept,
-                point.predictor.ravel(), point.raw_gradient.ravel(), estimate.ravel(),
-                _with_length_rounding(terms, estimate, radius), problem.total_weight, loss.bound, problem.offset_length,
-                max(MARGINS[0], terms.margin), listed, point.raw_gradient.flatten(), reach,
+                point.predictor.ravel(), point.raw_gradient.ravel(), estimate.ravel(), wider, problem.total_weight,
+                loss.bound, problem.offset_length, max(MARGINS[0], terms.margin), listed,
+                point.raw_gradient.flatten(), reach,
             )  # fmt: skip
             if gap <= enough:
                 return float(gap), True
@@ -276,7 +277,7 @@ class _Proof:
 
     def _within(self, estimate: Array, radius: Array) -> float:
         x, terms = self.point.x, self.terms
-        radius = _with_length_rounding(terms, estimate, radius)
+        radius = radius if terms.is_by_coordinate else with_length_rounding(terms, estimate, radius)
         samples = partial(self.loss.gap, self.point.predictor, self.dual, self.reach)
         gap, size, scale = scaled_gap(terms, x, estimate, radius, samples, self.fixed)
         if scale < 1.0 and self.required.any():
@@ -285,10 +286,8 @@ class _Proof:
         return finished(gap, size, self.residual_length, distance + self.spread, self.zeta, self.most_curvature)
 
 
-def _with_length_rounding(terms: Any, estimate: Array, radius: Array) -> Array:
+def with_length_rounding(terms: Any, estimate: Array, radius: Array) -> Array:
     """Return the radii of balls with the rounding errors of the lengths of blocks, of which coordinates have none."""
-    if terms.is_by_coordinate:
-        return radius
     wider: Array = radius + (terms.longest + 8.0) * UNIT * (lengths_of_blocks(estimate, terms.ends) + radius)
     wider[np.isnan(wider)] = math.inf  # where something overflowed nothing is known
     return wider

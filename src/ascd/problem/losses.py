@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array, as_finite_vector, as_number, as_numbers, refuse_masks, unknown_name
+from ascd._core.checks import Array, as_number, as_numbers, finite_values, refuse_masks, unknown_name, unlocked
 from ascd._core.contracts import check_methods
 from ascd._core.devices import to_host
 from ascd._core.jit import helper, optional_method
@@ -333,16 +333,15 @@ class Sample(NamedTuple):
 
 def as_targets(values: Any, name: str, n_samples: int) -> Array:
     """Return finite numbers of shape (n_samples,) or (n_samples, n_outputs) in C order."""
-    if np.ndim(values) not in (1, 2) or np.size(values) == 0:
-        raise ValueError(
-            f"{name} must have the shape ({n_samples},) or ({n_samples}, n_outputs); got {np.shape(values)}"
-        )
-    array = as_numbers(values, name)
+    shape = np.shape(values)
+    if len(shape) not in (1, 2) or 0 in shape:
+        raise ValueError(f"{name} must have the shape ({n_samples},) or ({n_samples}, n_outputs); got {shape}")
+    array = np.ascontiguousarray(as_numbers(values, name), dtype=np.float64)
     if len(array) != n_samples:
         raise ValueError(f"{name} must have length {n_samples}; got {len(array)}")
-    array = as_finite_vector(array.ravel(), name).reshape(array.shape)
+    finite_values(array, name)
     check_range(np.abs(array).max(keepdims=True), name, LARGEST)
-    return array
+    return unlocked(array)
 
 
 def check_range(sizes: Array, name: str, largest: float) -> None:

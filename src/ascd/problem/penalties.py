@@ -114,13 +114,14 @@ class Net(NamedTuple):
 
     def check(self, n: int) -> Net:
         """Return the penalty for n coordinates: all fields numbers, or all arrays."""
+        fields: list[float | Array] = []
         for name, value in self._asdict().items():
             sizes, most = np.abs(value), LARGEST_STRENGTH
             if name in ("lower", "upper"):
                 sizes, most = np.where(np.isinf(sizes), 0.0, sizes), LARGEST
             if sizes.max() > most:
                 raise ValueError(f"penalty {name} must be at most {most:g} with its weights; got {sizes.max():g}")
-        fields = [as_parameter(value, f"penalty {name}", n, finite=False) for name, value in self._asdict().items()]
+            fields.append(as_parameter(value, f"penalty {name}", n, finite=False))
         if any(map(np.ndim, fields)):
             fields = [np.array(np.broadcast_to(field, n), dtype=np.float64) for field in fields]
         return Net(*fields)

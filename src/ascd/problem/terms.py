@@ -55,6 +55,7 @@ class Terms:
             self.unpenalised = np.flatnonzero(self.is_unpenalised)
 
     def cost(self, x: Array) -> float:
+        """Return Σ_b Ψ_b(x_b)."""
         return float(cost_of(self.parts, self.all, x.ravel()))
 
     def cost_on(self, blocks: Array, x: Array) -> float:

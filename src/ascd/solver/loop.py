@@ -39,9 +39,9 @@ from ascd.results import (
     Trace,
     as_limits,
     has_no_minimum,
+    onlooker,
     progress_bar,
     tell_of_loss,
-    tell_onlooker,
 )
 from ascd.solver import tuning
 from ascd.solver.bounds import GradientBounds
@@ -162,7 +162,7 @@ class Solver:
         self.state.use(penalty)
         if not self.is_small or self.is_watched or limits.max_iter == 0 or limits.max_time <= 0.0:
             return False
-        start = self.state.seen.value + self.state.cost()
+        start = self.state.seen.value + self.state.terms.cost(self.state.x)
         self.proved = Report(start, math.inf, math.inf, False, math.inf)
         watch(self)
         self.proved = None
@@ -397,8 +397,10 @@ class Recorder:
     def __call__(self, solver: Solver) -> bool:
         self.record()
         objective, problem = solver.report.objective, solver.problem
-        self.show(solver.n_iter, objective)
-        tell_onlooker(Round(solver.n_iter, problem.design.rounds, objective, solver.report.gap, self.enough))
+        if self.show:
+            self.show(solver.n_iter, objective)
+        if tell := onlooker.get():
+            tell(Round(solver.n_iter, problem.design.rounds, objective, solver.report.gap, self.enough))
         if self.callback is None:
             return False
         x = solver.state.x[:, 0] if problem.is_by_coordinate else problem.as_given(solver.state.x)
@@ -435,7 +437,7 @@ def as_reference(problem: Problem, state: State) -> float:
     is_away = bool(nearest.any())
     if is_away or state.x.any():
         state = State(problem, nearest.copy(), state.intercept, np.zeros(problem.n_outputs))
-    value = state.seen.value + (state.cost() if is_away else 0.0)
+    value = state.seen.value + (state.terms.cost(state.x) if is_away else 0.0)
     if state.intercept and not problem.loss.is_coupled:
         known = problem.loss.target - problem.offset
         known = known[problem.sample_weight > 0.0] if np.ndim(problem.sample_weight) else known

@@ -102,7 +102,7 @@ def path(
         if problem.is_by_coordinate:
             _check_largest(penalty, float(factors.max()), problem.n_features)
             check_bounded(penalty.scaled(float(factors.min())), problem.norm)
-        watch = Recorder(solver, callback, lambda *_: None, stopwatch)
+        watch = Recorder(solver, callback, None, stopwatch)
         walk = _Walk(solver, penalty, tol * reference, limits, watch)
         status = walk.along(factors, stop_early, show)
     return walk.result(factors, status, reference)
@@ -132,7 +132,8 @@ class _Walk:
                 now, there = self.solver.report, self.state.support
                 numbers = now.objective, now.gap, self.solver.n_iter - before, self.explained
                 self.fits.append((there, self.state.x[there], self.state.constant, *numbers))
-                show(number + 1, self.solver.report.objective)
+                if show:
+                    show(number + 1, self.solver.report.objective)
                 if status in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.DIVERGED):
                     return status
                 worst = Status.of_all([worst, status])
@@ -149,7 +150,7 @@ class _Walk:
         status = self.solver.minimise(self.penalty.scaled(factor), self.tolerance, limits, self.watch, reads_all)
         if not status.is_answer:
             self.solver.settle(self.tolerance)
-        loss, at_zero = self.solver.report.objective - self.state.cost(), self.state.zero_value
+        loss, at_zero = self.solver.report.objective - self.state.terms.cost(self.state.x), self.state.zero_value
         self.explained = 1.0 - loss / at_zero if at_zero > 0.0 else 0.0
         return status
 

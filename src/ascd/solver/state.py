@@ -147,10 +147,6 @@ class State:
         """Return what ``set`` takes to come back here; whoever moves on makes other arrays."""
         return self.x, self.constant, self.seen, self.is_fresh
 
-    def cost(self) -> float:
-        """Return Σ_b Ψ_b(x_b)."""
-        return float(self.terms.cost(self.x))
-
     @property
     def is_invariant(self) -> bool:
         """Return whether the loss is invariant to one number added to all outputs (softmax) that nothing penalises."""
