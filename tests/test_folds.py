@@ -9,7 +9,7 @@ import pytest
 
 from ascd._core.threads import threads_here
 from ascd.estimators.cross_validation import side_by_side
-from ascd.results import Round, tell_onlooker
+from ascd.results import Round, onlooker
 
 
 def test_threads_of_other_folds_hear_of_an_interruption():
@@ -19,7 +19,7 @@ def test_threads_of_other_folds_hear_of_an_interruption():
     def goes_on():
         try:
             for _ in range(1000):
-                tell_onlooker(Round(0, 0, 0.0, 0.0))
+                onlooker.get()(Round(0, 0, 0.0, 0.0))
                 time.sleep(0.01)
         except KeyboardInterrupt:
             heard.set()

@@ -156,7 +156,7 @@ def test_a_working_set_in_parts_leads_to_the_same_minimum(name, intercept, loss,
         assert (len(subproblem._parts(working)) == 1) == (most == 1000 or loss == "squared")
         for _ in range(5 if loss == "squared" else 20):
             subproblem.improve(working, 1.0)
-        found.append(solver.state.seen.value + solver.state.cost())
+        found.append(solver.state.seen.value + solver.state.terms.cost(solver.state.x))
         assert found[-1] < solver.state.zero_value
     np.testing.assert_allclose(found, found[0], rtol=1e-6)
 

@@ -57,9 +57,9 @@ def test_a_step_of_a_spoilt_model_does_not_make_the_objective_rise():
     rng = np.random.default_rng(0)
     problem = ascd.Problem(rng.standard_normal((20, 5)), 2 * (np.arange(20) % 2) - 1, "logistic", ascd.L2(1.0))
     state = State(problem, np.zeros((5, 1)), False, np.zeros(1))
-    before, rows = state.seen.value + state.cost(), np.arange(5)
+    before, rows = state.seen.value + state.terms.cost(state.x), np.arange(5)
     Backtracking(state).take(ModelStep(WorkingSet(state.problem, rows), np.full((5, 1), 1e12), np.zeros(1)))
-    assert state.seen.value + state.cost() <= before
+    assert state.seen.value + state.terms.cost(state.x) <= before
 
 
 # ------------------------------------------------------------------------------------- interruptions

@@ -69,7 +69,13 @@ def length_of(vector: Array) -> float:
     for i in range(vector.size):
         square += vector[i] * vector[i]
         most = max(most, abs(vector[i]))
-    return math.sqrt(vector.size) * most if square < LEAST_SUM_OF_SQUARES else math.sqrt(square)
+    return length_from(square, most, vector.size)
+
+
+@helper
+def length_from(square: float, most: float, size: int) -> float:
+    """Return the length of a vector from its square, or more, from its largest entry, where squares lose digits."""
+    return math.sqrt(size) * most if square < LEAST_SUM_OF_SQUARES else math.sqrt(square)
 
 
 def norm(values: Any) -> float:

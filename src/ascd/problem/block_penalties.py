@@ -25,9 +25,9 @@ import numpy as np
 from ascd._core.checks import Array, as_number, as_parameter
 from ascd._core.contracts import asked
 from ascd._core.jit import helper
-from ascd.problem.arithmetic import length_of, violation_of
+from ascd.problem.arithmetic import length_from, length_of, violation_of
 from ascd.problem.penalties import cost_size, derivative_size, piece, soft_threshold
-from ascd.problem.tuning import LARGEST_STRENGTH, LAST_PLACES, LEAST_SUM_OF_SQUARES
+from ascd.problem.tuning import LARGEST_STRENGTH, LAST_PLACES
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def length_beyond(u: Array, scale: float, threshold: float, positive: bool) -> f
         part = soft_threshold(scale * u[i], threshold, positive)
         total += part * part
         most = max(most, abs(part))
-    return math.sqrt(u.size) * most if total < LEAST_SUM_OF_SQUARES else math.sqrt(total)
+    return length_from(total, most, u.size)
 
 
 @helper
@@ -176,14 +176,14 @@ class BlockNorm(NamedTuple):
         group, l1, ridge, length = self.group[b], self.l1[b], self.ridge[b], length_of(x)
         if length == 0.0:
             return max(0.0, length_beyond(g, -1.0, l1, self.positive) - group)
-        distance = 0.0
+        square, most = 0.0, 0.0
         for i in range(x.size):
             if x[i] != 0.0:
                 away = g[i] + group * (x[i] / length) + ridge * x[i] + math.copysign(l1, x[i])
             else:
                 away = soft_threshold(-g[i], l1, self.positive)
-            distance = math.hypot(distance, away)
-        return distance
+            square, most = square + away * away, max(most, abs(away))
+        return length_from(square, most, x.size)
 
     def block_conjugate(self, u: Array, radius: float, b: int) -> float:
         over = length_beyond(u, 1.0, self.l1[b], self.positive) + radius - self.group[b]
@@ -350,11 +350,12 @@ class Entrywise(NamedTuple):
             v[i] = self.penalty.prox(v[i], step, b)
 
     def block_distance(self, x: Array, g: Array, b: int) -> float:
-        distance = 0.0
+        square, most = 0.0, 0.0
         for i in range(x.size):
             low, high = self.penalty.subgradient(x[i], b)
-            distance = math.hypot(distance, max(0.0, violation_of(low, high, g[i])))
-        return distance
+            away = max(0.0, violation_of(low, high, g[i]))
+            square, most = square + away * away, max(most, away)
+        return length_from(square, most, x.size)
 
     def block_conjugate(self, u: Array, radius: float, b: int) -> float:
         total, size = 0.0, derivative_size(self.penalty, 0.0, b)

@@ -68,8 +68,12 @@ class Terms:
         """Return the blocks that are not surely at rest, and fill in ``score``."""
         listed = self.undecided(x, estimate, radius)
         self.score.fill(-1.0)
-        fill_scores(self.parts, x.ravel(), estimate.ravel(), radius, self.norm, listed, self.score)
+        self.fill_scores(x, estimate, radius, listed)
         return listed
+
+    def fill_scores(self, x: Array, estimate: Array, radius: Array, listed: Array) -> None:
+        """Fill in the scores of the listed blocks."""
+        fill_scores(self.parts, x.ravel(), estimate.ravel(), radius, self.norm, listed, self.score)
 
     def measure(
         self, x: Array, estimate: Array, radius: Array, listed: Array

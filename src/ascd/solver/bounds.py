@@ -121,10 +121,14 @@ class GradientBounds:
         self.exact_for = None
         self.references[here], self.total[here] = flat, gradient.sum(axis=0)
         self.square[here] = float(np.einsum("i,i->", flat, flat))  # the same bits with any number of threads
-        keep_exact(
-            blocks, self.rows(blocks), np.ascontiguousarray(found), here, self.slot, self.used, self.product,
-            self.estimate, self.radius,
-        )  # fmt: skip
+        if blocks is self.everything:
+            self.slot[:], self.radius[:], self.used[:], self.used[here] = here, 0.0, 0, self.count
+            self.product[:] = self.estimate[:] = found
+        else:
+            keep_exact(
+                blocks, self.rows(blocks), np.ascontiguousarray(found), here, self.slot, self.used, self.product,
+                self.estimate, self.radius,
+            )  # fmt: skip
         self.exact_for = gradient if is_exact else None
 
 

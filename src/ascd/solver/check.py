@@ -66,6 +66,8 @@ class OptimalityCheck:
             elif undecided.size:
                 is_fetched = state.matrix.brings_columns and terms.is_by_coordinate
                 bounds.read(undecided, state.raw_gradient, self._products_and_worst if is_fetched else None)
+            if undecided.size > tuning.LARGEST_SET:
+                self.candidates = listed = terms.screen(state.x, bounds.estimate, bounds.radius)
         interval, seen = (state.x, bounds.estimate, bounds.radius, listed), state.seen
         scale, violation, cost, gap, is_complete = terms.measure(*interval)
         gap += state.loss.gap(seen.predictor, seen.raw_gradient, np.empty(0), scale)

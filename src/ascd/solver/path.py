@@ -182,47 +182,48 @@ def largest_alpha(solver: Solver, penalty: Any, reference: float, limits: Limits
     for _ in range(20):
         if not bounds.is_exact(solver.state.raw_gradient):
             bounds.read_all(solver.state.raw_gradient)
-        needed = factor_at_zero(solver.problem, penalty, bounds.estimate)
+        needed, holds_all = factor_at_zero(solver.problem, penalty, bounds.estimate)
         if math.isinf(needed):
             raise ValueError(
                 "alphas must be given: the penalty has no kink at zero, so no alpha makes all coefficients zero"
             )
         if needed == factor == 0.0:
             raise ValueError("alphas must be given: every alpha makes all coefficients zero")
-        if needed <= factor * (1.0 + 1e-9):
+        if holds_all or needed <= factor * (1.0 + 1e-9):
             break
         factor = needed  # unpenalised coordinates are fitted there, which changes the gradient of the others
         solver.minimise(penalty.scaled(factor), 1e-12 * reference, limits, lambda solver: False)
-    return needed
+    return needed if holds_all else needed * (1.0 + 1e-9)  # the fit of the others leaves rounding errors
 
 
-def factor_at_zero(problem: Problem, penalty: Any, gradient: Array) -> float:
-    """Return the smallest factor whose kinks at zero hold all blocks that have one; inf where no kink grows with it.
+def factor_at_zero(problem: Problem, penalty: Any, gradient: Array) -> tuple[float, bool]:
+    """Return the smallest factor whose kinks at zero hold all blocks that have one, and whether no others move.
 
-    It is found by bisection, with the violations that the solver will meet.
+    The factor is inf where no kink grows with it.  It is found by bisection, with the violations that the solver meets;
+    blocks that a factor holds are held by every larger one.
     """
-    zero = np.zeros(gradient.shape)
+    zero, exact = np.zeros(gradient.shape), np.zeros(problem.groups.count)
 
     def scores(factor: float) -> Array:
         terms = problem.terms(penalty.scaled(factor))
-        terms.screen(zero, gradient, np.zeros(terms.count))
+        terms.screen(zero, gradient, exact)
         return terms.score
 
     without = scores(0.0)
     if without.max() <= 0.0:
-        return 0.0
+        return 0.0, False
     # above every alpha that gradients in float64 can need; a strength of 1e37 times this is still finite
     blocks = np.flatnonzero((without > 0.0) & (scores(2.0**900) <= 0.0))
     if blocks.size == 0:
-        return math.inf
-    gradient = gradient[problem.groups.columns(blocks)]
-    low, high = 0, int(np.float64(2.0**900).view(np.int64))
+        return math.inf, False
+    holds_all, low, high = blocks.size == np.count_nonzero(without > 0.0), 0, int(np.float64(2.0**900).view(np.int64))
     while high - low > 1:  # to the last digit: float64s lie in the order of their bits
         middle = (low + high) // 2
         terms = problem.terms(penalty.scaled(float(np.int64(middle).view(np.float64))))
-        is_held = terms.violation_on(blocks, zero[: len(gradient)], gradient) == 0.0
-        low, high = (low, middle) if is_held else (middle, high)
-    return float(np.int64(high).view(np.float64))
+        terms.fill_scores(zero, gradient, exact, blocks)
+        left = blocks[terms.score[blocks] > 0.0]
+        low, high, blocks = (middle, high, left) if left.size else (low, middle, blocks)
+    return float(np.int64(high).view(np.float64)), holds_all
 
 
 def _check_largest(penalty: Any, factor: float, n: int) -> None:

@@ -105,7 +105,7 @@ def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
             state.penalty, gram, gradient.ravel(), x.ravel(), starts, blocks, lipschitz,
             np.empty(terms.longest), state.outputs, max(target, rounding), tuning.MOST_BLOCK_SWEEPS,
         )  # fmt: skip
-        target = tuning.SMALL_FINE * tolerance / max(float(lengths_of_blocks(x, terms.ends).sum()), 1e-300)
+        target = tuning.ENOUGH * tolerance / max(float(lengths_of_blocks(x, terms.ends).sum()), 1e-300)
     start = state.constant - means @ (x - state.x)
     there, moved = state.evaluate_at(columns @ x + (start + problem.offset))
     state.reads += 3 * n

@@ -129,12 +129,15 @@ class Subproblem:
             state.reads += reads
             if sweeps == tuning.MOST_SWEEPS or violation <= target:
                 return self._step_to(working, x)
+            self.needs_gram = True
+        self._admit(self.gram, columns, weight)
+        columns = self.gram.columns  # those of earlier sets too, where the loss is quadratic
+        if sweeps:
+            swept, x = x, state.x[columns, 0]
+            x[self.gram.position[working.columns]] = swept
             gradient = self.matrix.dots(columns, raw_gradient)
             state.reads += columns.size
-        self.needs_gram = True
-        self._admit(self.gram, columns, weight)
-        columns = self.gram.columns  # those of earlier sets too, where the loss is quadratic: no sweeps went before
-        if not sweeps:
+        else:
             x, gradient = state.x[columns, 0], self._exact(columns, columns)[:, 0]
         working = WorkingSet(state.problem, columns)
         self.partial = ModelStep(working, x[:, None], np.zeros(1))
@@ -151,9 +154,12 @@ class Subproblem:
         if columns.size > self.largest_gram:
             self.gram.keep(columns[:0])
             return tuning.MOST_SWEEPS
-        if self.is_quadratic or self.needs_gram:  # products of a quadratic loss serve the whole run
+        stored = self.matrix.entries(columns)
+        # products of a quadratic loss serve the whole run; sweeps over many cost more where columns have few entries
+        is_short = columns.size > tuning.LARGEST_SET and stored < columns.size**2
+        if self.needs_gram or (self.is_quadratic and not is_short):
             return 0
-        products = self.matrix.products_cost(columns.size, self.matrix.entries(columns))
+        products = self.matrix.products_cost(columns.size, stored)
         return min(int(products / self.matrix.sweep_cost(columns)), tuning.MOST_SWEEPS - 1)
 
     def _exact(self, blocks: Array, rows: Array) -> Array:

@@ -150,7 +150,7 @@ SMALL_SWEEPS, SMALL_CYCLES = 20, 6
 SMALL_FREE, SMALL_PRODUCTS = 120, 3e6
 #: The violation left on a model, as a share of the first: of one that is the objective itself, and of another.
 SMALL_EXACT, SMALL_ROUGH = 1e-4, 0.03
-#: Columns of a problem with blocks whose Gram matrix is made at once; the share of the tolerance that violations add.
-SMALL_COLUMNS, SMALL_FINE = 300, 0.1
+#: Columns of a problem with blocks whose Gram matrix is made at once.
+SMALL_COLUMNS = 300
 #: A step that is halved further leads nowhere.
 SHORTEST_STEP = 0.01
