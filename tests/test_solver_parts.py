@@ -35,7 +35,7 @@ def design_of(rng, shape=(10, 7), storage="dense"):
 def balls_of(problem, intercept):
     """Bounds that make balls, where few columns in memory would be read instead."""
     bounds = GradientBounds(problem, intercept)
-    bounds.is_small = False
+    bounds.reads_always = False
     return bounds
 
 

@@ -33,8 +33,8 @@ def test_the_last_of_overlapping_runs_on_any_thread_restores_the_librarys_thread
     before = library_threads()
     if not before:
         pytest.skip("no linear algebra library here whose threads can be set")
-    first, second = (threads.quiet(1, 10**9) for _ in range(2))
-    with threads.quiet(2, 10**9, library=2):
+    first, second = (threads.thread_limits(1, 10**9) for _ in range(2))
+    with threads.thread_limits(2, 10**9, library=2):
         assert library_threads() == {2}
     with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
         one.submit(first.__enter__).result()
@@ -49,15 +49,15 @@ def test_the_last_of_overlapping_runs_on_any_thread_restores_the_librarys_thread
 def test_the_library_has_one_thread_but_for_long_calls(monkeypatch):
     library = Library()
     monkeypatch.setattr(threads, "_controller", lambda: library)
-    with threads.quiet(3, 10**9):
+    with threads.thread_limits(3, 10**9):
         assert library.threads == 1
         with threads.library_helps(10.0):
             assert library.threads == 1
         with threads.library_helps(1e12):
             assert library.threads == 3
-        with threads.quiet(1, 10**9), threads.library_helps(1e12):  # another run beside this one
+        with threads.thread_limits(1, 10**9), threads.library_helps(1e12):  # another run beside this one
             assert library.threads == 1
-    with threads.quiet(3, 10**9, library=2):
+    with threads.thread_limits(3, 10**9, library=2):
         assert library.threads == 2
-    with threads.quiet(3, 10):  # a small problem
+    with threads.thread_limits(3, 10):  # a small problem
         assert library.threads == 7

@@ -1,7 +1,7 @@
 """Work shared among threads: compiled kernels release Python's lock, so a plain pool of threads is enough.
 
-The number of threads belongs to the context, set where a run begins (``use_threads``, ``quiet``): long work is passed
-to ``share``, and no function takes a number of threads.
+The number of threads belongs to the context, set where a run begins (``use_threads``, ``thread_limits``): long work
+is passed to ``share``, and no function takes a number of threads.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def use_threads(n_jobs: int) -> Iterator[None]:
 
 
 @contextmanager
-def quiet(n_jobs: int, entries: int, library: int = 1) -> Iterator[None]:
+def thread_limits(n_jobs: int, entries: int, library: int = 1) -> Iterator[None]:
     """Use ``n_jobs`` threads for our own work, ``library`` for the linear algebra library's; silence NumPy's warnings.
 
     The library's threads go on waiting busily after each call, on processors that ours need.  So it has one, unless a

@@ -1,4 +1,4 @@
-"""From an estimator's parts to solutions: the one module that states problems and calls ``solve`` and ``path``.
+"""Problems of estimators solved by ``solve``, ``path`` or rules of ``minimize``, and paths of any estimator.
 
 A gap bounds what is left of the objective.  With a penalty ½·Σ μ_j x_j² it bounds the coefficients' error too, since
 

@@ -34,7 +34,7 @@ from scipy import linalg
 from sklearn.utils import column_or_1d
 
 from ascd._core.checks import Array, as_finite_vector
-from ascd._core.threads import quiet
+from ascd._core.threads import thread_limits
 from ascd._core.timing import Stopwatch
 from ascd.estimators import _solving
 from ascd.estimators._base import TOO_STRONG, ByFeature, LinearRegressor, row_factors
@@ -413,7 +413,7 @@ def solve_smooth(problems: Sequence[Problem], X: Any, settings: Settings, *, int
             mu = np.frombuffer(each)
             if mu.all() or not mu.any():
                 Y = np.stack([problems[k].parts.sample.target for k in members], axis=1)
-                with quiet(settings.n_jobs, X.size, library=settings.n_jobs):
+                with thread_limits(settings.n_jobs, X.size, library=settings.n_jobs):
                     found = ridge_coefficients(X, Y, None if np.ndim(given) == 0 else given, mu, intercept)
                 starts.update(zip(members, zip(*found, strict=True), strict=True))
     seconds = stopwatch.seconds / len(problems)

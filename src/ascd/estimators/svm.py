@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ascd._core.checks import Array
-from ascd._core.threads import quiet
+from ascd._core.threads import thread_limits
 from ascd._core.timing import Stopwatch
 from ascd.estimators._base import LinearClassifier, certificate_of
 from ascd.estimators._data import Data, Training, fit_method
@@ -257,7 +257,7 @@ def solve_dual(problem: Problem, zero_objective: float, settings: Settings) -> S
 
     if is_for_boxes and is_box_problem(problem):
         stopwatch, limits = Stopwatch(), (settings.n_jobs, problem.n_samples * problem.n_features)
-        with quiet(*limits, library=settings.n_jobs):
+        with thread_limits(*limits, library=settings.n_jobs):
             outcome = BoxDescent(problem, np.zeros(problem.n_features))
             outcome.minimise(goal, settings.max_iter)
             status = Status.ITERATION_LIMIT if outcome.n_iter >= settings.max_iter else Status.STALLED

@@ -5,14 +5,17 @@ For every dual point Θ of shape (d, T), Fenchel's inequality bounds F − min F
     gap = Σ_k [f_k(z_k) + f_k*(θ_k) − ⟨θ_k, z_k⟩]  +  Σ_b [Ψ_b(x_b) + Ψ_b*(−U_b) + ⟨x_b, U_b⟩],   Z = Ax + 1cᵀ, U = AᵀΘ,
 
 a sum of terms that are not negative, so nothing cancels (Fercoq, Gramfort, Salmon 2015; Ndiaye et al. 2017).  Dual
-points tried are Θ = 0 and Θ = s·V with V = ∇f(Z) and s the largest number in [0, 1] for which all Ψ_b* are finite, V
-first moved to products that are required (``ascd.problem.samples``).  ``docs/certificates.md`` lists what is rounded:
+points tried are Θ = 0 and Θ = s·V with V = ∇f(Z) and s the largest number in [0, 1] for which all Ψ_b* are finite.
+With an intercept V must sum to 0: first the entries of one sign are scaled; where that does not do, V is moved to this
+and to other products that are required (``ascd.problem.samples``).
+``docs/certificates.md`` lists what is rounded:
 
 - an inner product of d terms is wrong by (d + 8)·u·‖a_j‖‖θ‖ at most, u = 2⁻⁵³, which becomes part of its interval;
 - for the predictor Z̃ = Z + E with ‖E‖ ≤ ζ the gap grows by ‖V − Θ‖·ζ + 2M·ζ² at most, since f is convex;
 - residuals z − b are off by δ: a term ½(r + δ)² is at most ½(1 + 10⁻⁹)r² + ½(1 + 10⁹)δ².
 
-Numbers are taken to stay above 1e-290: what lies below counts as 0.  This module is the only producer of a gap.
+Numbers are taken to stay above 1e-290: what lies below counts as 0.  All gaps that are
+reported come from here; ``solver.check`` and ``solver.small`` estimate them, to choose what to do next.
 """
 
 from __future__ import annotations
@@ -81,7 +84,8 @@ def gap_at_gradient(
 ) -> float:  # fmt: skip
     """Return the gap at the raw gradient as dual point, its signs balanced where each output must sum to 0.
 
-    This is the first attempt of ``_Proof`` in one call: a small ``solve`` takes 1.7 times as long without.  The gap is
+    It is cheaper than ``_Proof``, whose dual points sum to 0 by a projection: a small ``solve`` takes 1.7 times as long
+    without.  The gap is
     inf where a product is required or curvatures have no bound.  ``dual`` holds the gradient, too.
     """
     d = predictor.size

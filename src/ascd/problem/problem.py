@@ -341,7 +341,7 @@ def open_penalty(penalty: Any, groups: Any, n: int, is_plain: bool) -> tuple[Any
 def gradients_at_zero(problem: Problem) -> Array:
     """Return the raw gradients at zero, without an intercept and with the best, one a row.
 
-    None for a user's loss, which would be compiled for this alone, nor where entries are few: another pass over them
+    No rows for a user's loss, which would be compiled for this alone, nor where entries are few: another pass over them
     costs less than preparing one that computes more.
     """
     loss, size, design = problem.loss, problem.n_samples, problem.design

@@ -134,7 +134,7 @@ def evaluate_samples(
     reach = farthest(predictor)
     for number in range(MOST_NEWTON_STEPS):  # ``best_constant`` by parts
         first, second, size = over_samples(evaluate_part, *given, search[T], gradient, curvature).tolist()
-        if is_balanced(search, number, first, second, size, most, reach, predictor.size):
+        if step_intercept(search, number, first, second, size, most, reach, predictor.size):
             break
     total = float(over_samples(add_losses, *given, search[T]))
     predictor += search[T]
@@ -192,7 +192,7 @@ def best_constant(
         reach = max(reach, abs(predictor[k]))
     for number in range(MOST_NEWTON_STEPS):
         first, second, size = fill_gradients(sample, loss, predictor, search[T], gradient, curvature, 0, d)
-        if is_balanced(search, number, first, second, size, most, reach, d):
+        if step_intercept(search, number, first, second, size, most, reach, d):
             break
     total = sum_of_losses(sample, loss, predictor, search[T], 0, d)
     for k in range(d):
@@ -204,7 +204,7 @@ balance = kernel(best_constant)
 
 
 @helper
-def is_balanced(
+def step_intercept(
     search: Array, number: int, first: float, second: float, size: float, most: float, reach: float, count: int
 ) -> bool:
     """Return whether the constant balances the gradients; where not, take the next step."""

@@ -78,7 +78,7 @@ class Terms:
     def measure(
         self, x: Array, estimate: Array, radius: Array, listed: Array
     ) -> tuple[float, float, float, float, bool]:
-        """Return what the balls of the ``listed`` blocks say, rounding not counted; their scores follow their balls.
+        """Return the sums over the ``listed`` blocks from their balls, rounding not counted, and fill in their scores.
 
         Scale of the dual point, largest violation, cost, the penalty's part of the gap, and whether that is all of it.
         """
@@ -151,7 +151,7 @@ def find_undecided(parts: Any, x: Array, g: Array, radius: Array, found: Array) 
 
 @helper
 def violation_and_score(parts: Any, x: Array, g: Array, radius: Array, norm: Array, b: int) -> tuple[float, float]:
-    """Return the violation of a block, and that over ‖A_b‖: inf where the penalty says nothing about it."""
+    """Return the violation of a block, and that over ‖A_b‖: inf where it is free to move (x_b is at no kink)."""
     violation, is_free = parts.violation_at(x, g, parts.first_at(b), b, radius[b])
     per_norm = violation / norm[b] if violation > 0.0 and norm[b] > 0.0 else violation
     return violation, math.inf if is_free else per_norm

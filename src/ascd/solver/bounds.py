@@ -51,7 +51,7 @@ class GradientBounds:
         self.product, self.estimate = np.zeros((2, n, outputs))
         self.radius = np.full(self.count, np.inf)
         self.everything = np.arange(self.count)
-        self.is_small = n <= tuning.LARGEST_SET and not (self.matrix.at_once or self.matrix.is_dear)
+        self.reads_always = n <= tuning.LARGEST_SET and not (self.matrix.at_once or self.matrix.is_dear)
         self.reads = 0
         self.exact_for: Array | None = None  # the raw gradient at which all blocks were read last, if that is known
 
@@ -63,8 +63,8 @@ class GradientBounds:
         return self.exact_for is gradient
 
     def update(self, gradient: Array) -> None:
-        """Make balls for a raw gradient that has moved, without reading a column; few columns in memory are read."""
-        if self.is_small:
+        """Make balls for a raw gradient that has moved, without reading a column; or read all, where they are few."""
+        if self.reads_always:
             self.read_all(gradient)
             return
         self.exact_for = None

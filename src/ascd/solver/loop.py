@@ -1,6 +1,6 @@
 """``solve`` minimises one problem of any kind to a certified duality gap, ``Solver`` is the loop.
 
-All columns are read once, then only those whose ball leaves a decision open.
+All columns are read at the start and for every certificate; between them only those whose ball leaves a decision open.
 
 Small problems are tried in one compiled call first (``small``).  Then repeat
     bounds    a ball for every gradient entry; no column is read, unless they are few
@@ -24,7 +24,7 @@ import numpy as np
 
 from ascd._core.checks import Array, as_finite_vector, as_flag, as_number
 from ascd._core.contracts import users_classes
-from ascd._core.threads import as_n_jobs, quiet
+from ascd._core.threads import as_n_jobs, thread_limits
 from ascd._core.timing import Stopwatch
 from ascd.matrix.base import DataGone
 from ascd.problem.arithmetic import products
@@ -113,7 +113,7 @@ class Solver:
         the balls prove it.
         """
         stopwatch, start, before = Stopwatch(), math.inf, self.n_iter
-        if self._is_proved_at_once(penalty, tolerance, limits, watch):
+        if self._solve_small(penalty, tolerance, limits, watch):
             return Status.CONVERGED
         chooser, progress = self._begin(), Improvement()
         if self.rows is not None:
@@ -129,7 +129,7 @@ class Solver:
             if has_no_minimum(self.report.objective, start):
                 return Status.DIVERGED
             start = min(start, self.report.objective)
-            # a run that goes on for long while its objective is within the tolerance: that may be its own proof
+            # after many rounds with F(x) ≤ tolerance: the dual point 0 proves a gap of F(x), if F is nowhere negative
             is_own_proof = rounds >= 20 and 0.0 < self.report.objective <= tolerance
             if self.report.gap <= tolerance or is_own_proof:
                 ended = self.check.confirm(tolerance, reads_all)
@@ -154,9 +154,7 @@ class Solver:
             self.n_iter += 1
         return Status.ITERATION_LIMIT
 
-    def _is_proved_at_once(
-        self, penalty: Any, tolerance: float, limits: Limits, watch: Callable[[Solver], Any]
-    ) -> bool:
+    def _solve_small(self, penalty: Any, tolerance: float, limits: Limits, watch: Callable[[Solver], Any]) -> bool:
         """Minimise a small problem in one call, unless every round is watched; return whether that is proved."""
         self.proved = None
         self.state.use(penalty)
@@ -313,7 +311,7 @@ def solve(
     in_box = is_cold and not progress and not intercept and is_for_descent(problem, tol, limits)
     library = threads if in_box or not problem.is_by_coordinate else 1
     entries = problem.n_samples * problem.n_features
-    with quiet(threads, entries, library), progress_bar(progress, limits.max_iter) as show:
+    with thread_limits(threads, entries, library), progress_bar(progress, limits.max_iter) as show:
         stopwatch = Stopwatch()
         solver = Solver(problem, x, intercept, constant)
         found = _run(solver, stopwatch, in_box, tol, limits, callback, show)

@@ -133,7 +133,7 @@ class GramModel(Model):
         return sweeps.sweep_gram(self.penalty, self.columns, self.gram, self.gradient, self.x, target, most)
 
     def newton_step(self) -> bool:
-        """Go to the minimum over the free coordinates, or to the lowest point on their pieces; return if it was cut."""
+        """Take a Newton step on the free coordinates, cut in two ways where it leaves a piece; return if it does."""
         count = int(newton.find_inside_pieces(self.penalty, self.columns, self.gradient, self.x, self.free, self.work))
         free = self.free[:count]
         derivative, curvature, low, high = self.work[:, :count]

@@ -25,7 +25,7 @@ import numpy as np
 
 from ascd._core.checks import Array, as_count, as_finite_vector, as_flag, as_number
 from ascd._core.contracts import check_methods
-from ascd._core.threads import as_n_jobs, quiet
+from ascd._core.threads import as_n_jobs, thread_limits
 from ascd._core.timing import Stopwatch
 from ascd.matrix.base import DataGone
 from ascd.problem.block_penalties import Entrywise
@@ -94,7 +94,7 @@ def path(
     stopwatch, penalty = Stopwatch(), problem.penalty
     entries, steps = problem.n_samples * problem.n_features, n_alphas if factors is None else factors.size
     library = 1 if problem.is_by_coordinate else threads
-    with quiet(threads, entries, library), progress_bar(progress, steps) as show:
+    with thread_limits(threads, entries, library), progress_bar(progress, steps) as show:
         solver = Solver(problem, x, intercept, np.zeros(problem.n_outputs))
         reference = as_reference(problem, solver.state)
         if factors is None:

@@ -5,7 +5,7 @@ coordinate run without it:
 
 repeat
     gradient   of all coordinates, and an estimate of the gap: the end where it is small enough
-    model      sweeps over the coordinates that violate optimality, Newton steps on those that are free to move
+    model      sweeps over the coordinates that are not zero or violate optimality, Newton steps on the free ones
     step       as far as the objective decreases
 
 Least squares with groups of columns or several targets take one round: sweeps over the Gram matrix of all columns.
@@ -119,29 +119,29 @@ def _minimise_blocks(state: State, tolerance: float) -> tuple[Found, Array]:
 class Room(NamedTuple):
     """The work space of a compiled call: compiled code allocates nothing.
 
-    ``columns`` are those that the model is on, with their ``lipschitz``, ``means`` and coefficients ``x``; ``old`` has
-    the coefficients of all before, and ``residual`` the raw gradient at x.  Row ``slot`` of ``gram`` has the products
+    ``columns`` are those that the model is on, with their ``lipschitz``, ``means`` and coefficients ``x``;
+    ``before`` has the coefficients of all before, and ``residual`` the raw gradient at x.  Row ``slot`` of ``gram`` has the products
     of a coordinate with the ``members`` before, ``known`` in all, and last its mean.
     """
 
     columns: Array
     order: Array
-    every: Array
+    all: Array
     slot: Array
     free: Array
     members: Array
     known: Array
     x: Array
-    old: Array
+    before: Array
     lipschitz: Array
     means: Array
     scores: Array
     radius: Array
     weight: Array
     residual: Array
-    there: Array
-    steep: Array
-    bent: Array
+    trial_predictor: Array
+    trial_gradient: Array
+    trial_curvature: Array
     column: Array
     gram: Array
     system: Array
@@ -258,7 +258,7 @@ def minimise_model(
             total += room.weight[k]
     for i in range(count):
         j = wide(columns[i])
-        x[i], means[i] = room.old[j], dot(matrix, j, room.weight) / total if total > 0.0 else 0.0
+        x[i], means[i] = room.before[j], dot(matrix, j, room.weight) / total if total > 0.0 else 0.0
     sweeps.curvatures_of_columns(matrix, columns, room.weight, means, total, lipschitz)
     for _ in range(tuning.SMALL_CYCLES):
         worst, _, read = sweeps.sweep_over_columns(
@@ -274,7 +274,7 @@ def minimise_model(
         if worst <= target or end == CROWDED:
             break
     for i in range(count):
-        shift += means[i] * (room.old[wide(columns[i])] - x[i])
+        shift += means[i] * (room.before[wide(columns[i])] - x[i])
     return shift, reads, worst > target
 
 
@@ -298,7 +298,7 @@ def minimise_compiled(
         for j in range(n):
             products[j] = dot(matrix, wide(j), gradient)
         reads += n
-        scale, worst, cost, gap = measured(parts, x, products, room.radius, norm, room.every, room.scores)
+        scale, worst, cost, gap = measured(parts, x, products, room.radius, norm, room.all, room.scores)
         for j in range(n):
             term = term_between(penalty, x[j], wide(j), scale * products[j], scale * products[j])
             gap += positive_part(term) if term < math.inf else 0.0
@@ -310,7 +310,7 @@ def minimise_compiled(
             if room.scores[j] > 0.0:  # free to move, or not optimal
                 room.columns[count] = j
                 count += 1
-        copy(x, room.old)
+        copy(x, room.before)
         for k in range(d):
             room.residual[k], room.weight[k] = gradient[k], curvature[k] + damping * typical
         if not is_exact:  # other curvatures, other products
@@ -324,37 +324,39 @@ def minimise_compiled(
             start, further, after = constant[0] + t * shift, 0.0, 0.0
             for i in range(count):
                 j = wide(room.columns[i])
-                x[j] = room.x[i] if t == 1.0 else room.old[j] + t * (room.x[i] - room.old[j])
+                x[j] = room.x[i] if t == 1.0 else room.before[j] + t * (room.x[i] - room.before[j])
             for k in range(d):
-                room.there[k] = start + (offset[k] if offset.size > 0 else 0.0)
+                room.trial_predictor[k] = start + (offset[k] if offset.size > 0 else 0.0)
             for number in range(n):
                 j = wide(number)
                 after += penalty.cost(x[j], j)
                 if x[j] != 0.0:
                     reads += 1
                     for p in range(matrix.start(j), matrix.stop(j)):
-                        room.there[matrix.row(p)] += x[j] * matrix.entry(p, j)
+                        room.trial_predictor[matrix.row(p)] += x[j] * matrix.entry(p, j)
             if t == 1.0:
                 predicted = after - cost
                 for k in range(d):
-                    predicted += gradient[k] * (room.there[k] - predictor[k])
+                    predicted += gradient[k] * (room.trial_predictor[k] - predictor[k])
             if intercept:
-                total = best_constant(sample, loss, room.there, room.steep, room.bent, most, room.search)
+                total = best_constant(
+                    sample, loss, room.trial_predictor, room.trial_gradient, room.trial_curvature, most, room.search
+                )
                 further = room.search[0]
             else:
-                fill_gradients(sample, loss, room.there, 0.0, room.steep, room.bent, 0, d)
-                total = sum_of_losses(sample, loss, room.there, 0.0, 0, d)
+                fill_gradients(sample, loss, room.trial_predictor, 0.0, room.trial_gradient, room.trial_curvature, 0, d)
+                total = sum_of_losses(sample, loss, room.trial_predictor, 0.0, 0, d)
             decrease = total + after - value - cost
             if decrease <= (0.0 if is_exact else tuning.ENOUGH_FALL * t * predicted) or abs(decrease) <= noise:
                 break
             t *= 0.5
             if t < tuning.SHORTEST_STEP:
-                copy(room.old, x)
+                copy(room.before, x)
                 return done, reads, value, cost, worst, gap
         constant[0], constant[1], value = start + further, start, total
-        copy(room.there, predictor)
-        copy(room.steep, gradient)
-        copy(room.bent, curvature)
+        copy(room.trial_predictor, predictor)
+        copy(room.trial_gradient, gradient)
+        copy(room.trial_curvature, curvature)
         damping = 0.25 * damping if t == 1.0 else max(4.0 * damping, 1e-3)
         if is_hard or (abs(decrease) <= noise and is_exact and done > 3):
             rounds = done

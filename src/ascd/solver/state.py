@@ -1,9 +1,9 @@
-"""The iterate and everything that follows from it, always in step.
+"""The iterate, and all that follows from it.
 
 x has shape (n_features, n_outputs) in the order of the blocks, Z = o + Ax + 1cᵀ with the offset o and V = ∇f(Z) have
 shape (n_samples, n_outputs).  Whoever changes x goes through ``State``, which changes the predictor, the raw gradient
-and the loss in the same call.  With an intercept, c is kept where it minimises f(Z): then V sums to zero, c needs no
-column of ones and drops out of every gradient entry.
+and the loss in the same call, or when they are next asked for (``postpone``).  With an intercept, c is kept where it
+minimises f(Z): then V sums to zero, c needs no column of ones and drops out of every gradient entry.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class State:
     """x, the intercepts c and the loss there.
 
     ``penalty`` is the one that is minimised (a path changes it), ``terms`` the sums over it; ``reads`` counts the
-    columns read for predictors and in models.  ``is_fresh`` says that the predictor was computed from x itself, so that
-    no rounding errors of steps are left in it.  Where the samples are far away, a move may be ``postponed``: then what
-    follows from x is computed when it is first needed.
+    columns read for predictors and in sweeps (products of columns are not counted).  ``is_fresh`` says that the
+    predictor was computed from x itself, so that no rounding errors of steps are left in it.
+    Where the samples are far away, a move may be ``postponed``: then what follows from x is computed when it is first needed.
     """
 
     def __init__(self, problem: Any, x: Array, intercept: bool, constant: Array) -> None:

@@ -6,7 +6,7 @@ quadratic loss take in all columns of the Gram matrix, which are those of earlie
 
 | working set | model |
 |---|---|
-| single coordinates, quadratic loss | Gram matrix of the columns |
+| single coordinates, quadratic loss | Gram matrix of the columns; for many short ones as for other losses |
 | single coordinates, other losses | sweeps over the columns, until they have cost as much as a Gram matrix; then that |
 | single coordinates, too large for a Gram matrix | sweeps over the columns |
 | single coordinates, Gram matrix kept on a device | proximal steps there |

@@ -72,7 +72,8 @@ def sweep_over_columns(
 ) -> tuple[float, int, int]:  # fmt: skip
     """Sweeps until the largest violation met in one is at most ``target``; that violation, their number, the reads.
 
-    Coordinates that are further inside their rest than any violation of the sweep before are left out of the next ones.
+    Coordinates inside their optimality condition by more than the largest violation of the sweep before are left out of
+    the next ones (shrinking).
     """
     worst, done, reads, offset, active = math.inf, 0, 0, 0.0, columns.size
     for i in range(active):
@@ -85,7 +86,7 @@ def sweep_over_columns(
             g = dot(matrix, position, gradient) + offset * total * means[i]
             low, high = penalty.subgradient(x[i], j)
             violation = violation_of(low, high, g)
-            if violation < -before:  # deep at rest
+            if violation < -before:  # shrinking
                 continue
             order[kept] = i
             kept += 1

@@ -20,15 +20,16 @@ CANCELS = 16.0
 # ---- working sets
 
 #: The first working set is a tenth of all, within these numbers; later ones have room for twice the coordinates
-#: that are not zero.  Where all are no more than the larger number they are all in it.
+#: that are not zero.  Where all are no more than the larger number they are all in it; so many columns are read, or
+#: swept over, at little cost.
 SMALLEST_SET, LARGEST_SET = 20, 100
 #: Sweeps over a working set, at most: hard models end by Newton steps long before.
 MOST_SWEEPS = 1000
 #: Violations that a working set may keep, as a share of the largest one anywhere; and where the set may be the last,
 #: because no violation is outside.
 SHARE, LAST_SHARE = 0.03, 1e-5
-#: In memory the smaller share is for sets on which twenty Newton steps cost less than a pass: so much faster than
-#: reading an entry is a product of a Cholesky factor, and so many entries are read in the time of the other work.
+#: In memory the smaller share is for sets on which twenty Newton steps cost less than a pass: products of a Cholesky
+#: factorisation in the time of reading an entry, and the cost of all else in a round, in entries read.
 BLOCKED_GAIN, OVERHEAD = 24.0, 200_000.0
 #: A violation of this share of tolerance/‖x‖₁ is enough: the gap is at most about their product.
 ENOUGH = 0.3

@@ -62,10 +62,10 @@ class Chooser:
         """Return the next working set, with its target: what the tolerance needs, or a share of the violation."""
         state, report = self.state, self.check.report
         working = WorkingSet(state.problem, self._blocks())
-        if is_idle:  # a share of the steepest entry is nothing to a column whose entries are all small
+        if is_idle:  # columns of other scales have small gradients: a share of the largest violation would leave them
             return working
         share = self._share(working)
-        # where ‖x‖ is not known yet: as large as the decrease of F that the steepest block could pay for
+        # at x = 0 a length that F allows: F over the largest violation
         spread = float(np.abs(state.x[state.support]).sum()) or report.objective / max(report.violation, 1e-300)
         goal = tuning.ENOUGH * tolerance / max(spread, 1e-300)
         is_few = not state.terms.is_by_coordinate and state.x.size < tuning.FEW_COEFFICIENTS
