@@ -120,8 +120,8 @@ class Room(NamedTuple):
     """The work space of a compiled call: compiled code allocates nothing.
 
     ``columns`` are those that the model is on, with their ``lipschitz``, ``means`` and coefficients ``x``;
-    ``before`` has the coefficients of all before, and ``residual`` the raw gradient at x.  Row ``slot`` of ``gram`` has the products
-    of a coordinate with the ``members`` before, ``known`` in all, and last its mean.
+    ``before`` has the coefficients of all before, and ``residual`` the raw gradient at x.  Row ``slot`` of ``gram`` has
+    the products of a coordinate with the ``members`` before, ``known`` in all, and last its mean.
     """
 
     columns: Array
