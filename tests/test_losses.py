@@ -9,7 +9,7 @@ import pytest
 from formulas import LOSSES as BOUNDED
 
 import ascd
-from ascd.problem.losses import LOSSES, as_loss
+from ascd.problem.problem import LOSSES, as_loss
 
 
 def poisson(y, z):
@@ -31,6 +31,7 @@ def jumps(name, y, z, h=1e-3):
 
 def test_the_table_of_formulas_is_complete():
     assert set(FORMULAS) == set(LOSSES)
+    assert all(f'"{name}"' in ascd.Problem.__doc__ for name in LOSSES)
 
 
 @all_losses

@@ -43,9 +43,13 @@ class Loss(Protocol):
 
 
 class LossOptions(Protocol):
-    """Compiled: value + conjugate(u) − u·z without cancellation.  Wrong targets: a ValueError."""
+    """Compiled: value + conjugate(u) − u·z without cancellation; ℓ″ from u = ℓ′, for losses with |ℓ‴| ≤ ℓ″.
+
+    Wrong targets: a ValueError.
+    """
 
     def divergence(self, y: float, z: float, u: float) -> float: ...
+    def curvature_from(self, u: float) -> float: ...
     def check_target(self, target: Any) -> None: ...
 
 

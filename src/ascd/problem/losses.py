@@ -11,13 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array, as_number, as_numbers, finite_values, refuse_masks, unknown_name, unlocked
-from ascd._core.contracts import check_methods
+from ascd._core.checks import Array, as_number, as_numbers, finite_values, refuse_masks, unlocked
 from ascd._core.devices import to_host
 from ascd._core.jit import helper, optional_method
 from ascd.problem.arithmetic import square_times
 from ascd.problem.tuning import DOMAIN_ROUNDING, FEW_UNITS, LARGEST
-from ascd.protocols import Loss
 
 # ---- formulas without overflow and cancellation
 
@@ -295,30 +293,6 @@ class Poisson(NamedTuple):
     def check_target(self, target: Array) -> None:
         if target.min() < 0.0:
             raise ValueError(f"b must not be negative for the poisson loss; the smallest entry is {target.min():g}")
-
-
-LOSSES: dict[str, Any] = {
-    "squared": Squared,
-    "logistic": Logistic,
-    "huber": Huber,
-    "squared_hinge": SquaredHinge,
-    "poisson": Poisson,
-}
-#: The name of the loss of several classes, which has no formula for one prediction alone.
-SOFTMAX = "softmax"
-
-
-def as_loss(loss: Any) -> Any:
-    """Return the loss for a name (``SOFTMAX`` itself for that), or the user's own after a check of its methods."""
-    if isinstance(loss, str):
-        if loss == SOFTMAX:
-            return loss
-        if loss not in LOSSES:
-            raise unknown_name(loss, "loss", [*LOSSES, SOFTMAX])
-        return LOSSES[loss]()
-    check_methods(loss, Loss, "loss")
-    as_number(loss.curvature_bound(), f"{type(loss).__name__}.curvature_bound()", low=0.0, strict=True)
-    return loss
 
 
 # ---- targets

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ascd._core.checks import Array, as_finite_vector, as_parameter, finite_values
+from ascd._core.checks import Array, as_finite_vector, as_number, as_parameter, finite_values, unknown_name
 from ascd._core.contracts import check_methods, methods_of, users_classes
 from ascd._core.threads import as_n_jobs, use_threads
 from ascd.matrix import costs
@@ -29,13 +29,32 @@ from ascd.matrix.open import open_design
 from ascd.problem.arithmetic import add, lengths_of_blocks, nonzero_rows, norm, products
 from ascd.problem.block_penalties import Entrywise, GroupL2, Groups, as_groups
 from ascd.problem.certificate import Point, certify
-from ascd.problem.losses import SOFTMAX, Sample, as_classes, as_loss, as_targets, check_range
+from ascd.problem.losses import (
+    Huber,
+    Logistic,
+    Poisson,
+    Sample,
+    Squared,
+    SquaredHinge,
+    as_classes,
+    as_targets,
+    check_range,
+)
 from ascd.problem.penalties import as_penalty, check_bounded, nearest_allowed
 from ascd.problem.samples import Outputs
-from ascd.problem.softmax import Softmax
+from ascd.problem.softmax import SOFTMAX, Softmax
 from ascd.problem.terms import Terms
 from ascd.problem.tuning import LARGEST, LARGEST_WEIGHT
-from ascd.protocols import BlockPenalty
+from ascd.protocols import BlockPenalty, Loss
+
+#: Losses by sample that have a name.
+LOSSES: dict[str, Any] = {
+    "squared": Squared,
+    "logistic": Logistic,
+    "huber": Huber,
+    "squared_hinge": SquaredHinge,
+    "poisson": Poisson,
+}
 
 
 class Parts(NamedTuple):
@@ -287,6 +306,19 @@ class Problem:
         x = np.empty(point.shape)
         x[self.groups.order] = point
         return x[:, 0] if self.loss.is_flat else x
+
+
+def as_loss(loss: Any) -> Any:
+    """Return the loss for a name (``SOFTMAX`` itself for that), or the user's own after a check of its methods."""
+    if isinstance(loss, str):
+        if loss == SOFTMAX:
+            return loss
+        if loss not in LOSSES:
+            raise unknown_name(loss, "loss", [*LOSSES, SOFTMAX])
+        return LOSSES[loss]()
+    check_methods(loss, Loss, "loss")
+    as_number(loss.curvature_bound(), f"{type(loss).__name__}.curvature_bound()", low=0.0, strict=True)
+    return loss
 
 
 def open_loss(loss: Any, b: Any, offset: Any, n_samples: int, weight: Any) -> tuple[Any, Any]:

@@ -28,9 +28,11 @@ from ascd.matrix import costs
 from ascd.matrix.base import Matrix
 from ascd.matrix.columns import UNIT
 from ascd.problem.arithmetic import norm
-from ascd.problem.losses import SOFTMAX
 from ascd.problem.samples import Curvature, DualFit
 from ascd.problem.tuning import BALANCED, LEAST_SUM_OF_SQUARES
+
+#: The name of the loss of several classes, which has no formula for one prediction alone.
+SOFTMAX = "softmax"
 
 
 class Softmax:
