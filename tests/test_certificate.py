@@ -16,8 +16,9 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd.matrix.columns import careful_sum
-from ascd.problem.certificate import _Proof, balance_signs, finished, predictor_error, scaled_gap
-from ascd.problem.losses import as_loss, divergence
+from ascd.problem.certificate import Point, _Proof, balance_signs, certify, finished, predictor_error, scaled_gap
+from ascd.problem.losses import divergence
+from ascd.problem.problem import as_loss
 from ascd.problem.samples import fit_to
 from ascd.problem.tuning import DOMAIN_ROUNDING
 from ascd.results import Status
@@ -264,6 +265,21 @@ def test_a_gap_counts_rounding_of_products_and_of_predictors(monkeypatch):
     assert seen["scale"] < 0.5
     assert min(seen["distances"]) >= 0.5 * np.linalg.norm(V)
     assert np.all(seen["radius"] >= np.finfo(float).eps * np.linalg.norm(V) * np.linalg.norm(A, axis=0))
+
+
+def test_rounding_of_a_product_far_above_the_penalty_leaves_a_gap():
+    """‖a‖‖V‖ = 1e8·λ: a product that is λ but for its rounding allows no scale of 1, and no gap of rounding alone."""
+    rng = np.random.default_rng(0)
+    b, a, strength = rng.standard_normal(50), rng.standard_normal(50), 1e-8
+    a -= (a @ b) / (b @ b) * b
+    b, a = b / np.linalg.norm(b), a / np.linalg.norm(a) + 0.5 * strength * b / np.linalg.norm(b)
+    problem = ascd.Problem(a[:, None], b, penalty=ascd.L1(strength))
+    predictor = np.zeros((50, 1))
+    _, gradient, curvature, _ = problem.loss.evaluate(predictor, False)
+    point = Point(np.zeros((1, 1)), np.zeros(1), predictor, gradient, curvature, False)
+    product = np.array([[-strength * (1.0 - 1e-12)]])
+    gap, _ = certify(problem, problem.terms(), point, product, np.zeros(1), lambda dual: product, 1e-9)
+    assert gap >= 0.5 * (50 * np.finfo(float).eps / 2.0 / strength) ** 2
 
 
 def test_a_dual_point_that_may_miss_what_is_required_has_a_larger_gap(monkeypatch):
