@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd.matrix.columns import careful_sum
+from ascd.problem.arithmetic import products
 from ascd.problem.certificate import Point, _Proof, balance_signs, certify, finished, predictor_error, scaled_gap
 from ascd.problem.losses import divergence
 from ascd.problem.problem import as_loss
@@ -267,19 +269,45 @@ def test_a_gap_counts_rounding_of_products_and_of_predictors(monkeypatch):
     assert np.all(seen["radius"] >= np.finfo(float).eps * np.linalg.norm(V) * np.linalg.norm(A, axis=0))
 
 
+def first_attempt(problem, x, displace=lambda product: product, radius=0.0):
+    """The gap of the first dual point that is tried, from products that are displaced."""
+    predictor, read = problem.linear_predictor(x)[:, None], partial(products, problem.design, np.arange(x.size))
+    _, gradient, curvature, _ = problem.loss.evaluate(predictor, False)
+    point = Point(x[:, None], np.zeros(1), predictor, gradient, curvature, False)
+    product = displace(read(gradient))
+    return certify(problem, problem.terms(), point, product, np.full(x.size, radius), read, 1e300)[0]
+
+
 def test_rounding_of_a_product_far_above_the_penalty_leaves_a_gap():
     """‖a‖‖V‖ = 1e8·λ: a product that is λ but for its rounding allows no scale of 1, and no gap of rounding alone."""
     rng = np.random.default_rng(0)
     b, a, strength = rng.standard_normal(50), rng.standard_normal(50), 1e-8
     a -= (a @ b) / (b @ b) * b
-    b, a = b / np.linalg.norm(b), a / np.linalg.norm(a) + 0.5 * strength * b / np.linalg.norm(b)
-    problem = ascd.Problem(a[:, None], b, penalty=ascd.L1(strength))
-    predictor = np.zeros((50, 1))
-    _, gradient, curvature, _ = problem.loss.evaluate(predictor, False)
-    point = Point(np.zeros((1, 1)), np.zeros(1), predictor, gradient, curvature, False)
-    product = np.array([[-strength * (1.0 - 1e-12)]])
-    gap, _ = certify(problem, problem.terms(), point, product, np.zeros(1), lambda dual: product, 1e-9)
+    problem = ascd.Problem(a[:, None] / np.linalg.norm(a), b / np.linalg.norm(b), penalty=ascd.L1(strength))
+    gap = first_attempt(problem, np.zeros(1), lambda product: np.full((1, 1), -strength * (1.0 - 1e-12)))
     assert gap >= 0.5 * (50 * np.finfo(float).eps / 2.0 / strength) ** 2
+
+
+def test_rounding_of_a_predictor_of_large_coefficients_leaves_a_gap():
+    """a·x − a·x = 0 may be off by ulps of a·x: the gap grows by that times the distance of the dual point."""
+    rng = np.random.default_rng(0)
+    b, a, size = rng.standard_normal(50), rng.standard_normal(50), 2.0**27
+    a -= (a @ b) / (b @ b) * b
+    columns, strength = np.c_[a, a, b] / np.linalg.norm(a), 1e-10
+    problem = ascd.Problem(columns, b, penalty=ascd.L1(np.array([strength, strength, 0.5 * abs(columns[:, 2] @ b)])))
+    far, near = (first_attempt(problem, np.array([x, -x, 0.0])) for x in (size, 0.0))
+    assert far - near - 2.0 * size * strength >= 0.1 * np.finfo(float).eps * 2.0 * size
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_the_first_gap_holds_for_all_products_in_the_balls(loss):
+    rng = np.random.default_rng(0)
+    A, b, x = rng.standard_normal((30, 6)), np.sign(rng.standard_normal(30)), 0.3 * rng.standard_normal(6)
+    problem = ascd.Problem(A, b, loss, ascd.L1(1.0))
+    exact, radius = first_attempt(problem, x), 0.5
+    nearer = first_attempt(problem, x, lambda product: product - np.copysign(radius, product), radius)
+    assert nearer >= (1.0 - 1e-9) * exact
+    assert first_attempt(problem, x, lambda product: product - np.copysign(radius, product)) < exact
 
 
 def test_a_dual_point_that_may_miss_what_is_required_has_a_larger_gap(monkeypatch):

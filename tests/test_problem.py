@@ -16,7 +16,7 @@ from user_parts.my_blocks import OwnNorm
 from user_parts.my_penalties import Threshold
 
 import ascd
-from ascd.problem.block_penalties import Entrywise
+from ascd.problem.block_penalties import BlockNorm, Entrywise
 
 D, N = 12, 4
 WEIGHTS = {"no weights": None, "weights": np.r_[0.0, 0.0, np.linspace(0.2, 3.0, D - 2)]}
@@ -140,6 +140,20 @@ def test_several_targets_with_a_penalty_by_coordinate_are_single_problems(penalt
         np.testing.assert_allclose(several.x[:, t], one.x, atol=1e-4)
         total += one.objective
     assert several.objective - total <= several.gap + 1e-9 * several.zero_objective
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_the_conjugate_of_a_group_is_the_largest_in_the_ball(positive):
+    rng, group, l1, ridge = np.random.default_rng(0), np.array([1.0]), np.array([0.3]), np.array([0.5])
+    penalty = BlockNorm(group, l1, ridge, positive)
+    for _ in range(20):
+        u, away = 2.0 * rng.standard_normal(3), rng.standard_normal((200, 3))
+        near = u + 0.7 * away / np.linalg.norm(away, axis=1, keepdims=True)
+        inside = [penalty.block_conjugate(one, 0.0, 0) for one in near]
+        assert max(inside) <= penalty.block_conjugate(u, 0.7, 0) * (1.0 + 1e-12)
+        scale = BlockNorm(group, l1, np.zeros(1), positive).block_scale(u, 0.7, 0)
+        for one in scale * (1.0 - 1e-9) * near:
+            assert BlockNorm(group, l1, np.zeros(1), positive).block_conjugate(one, 0.0, 0) == 0.0
 
 
 @pytest.mark.parametrize("penalty", BY_COORDINATE.values(), ids=BY_COORDINATE)
