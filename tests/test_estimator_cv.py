@@ -168,7 +168,7 @@ def test_every_cross_validation_offers_the_one_error_choice(name):
     y = {"MultiTaskLassoCV": np.c_[Y, -Y], "PoissonRegressorCV": DATA.counts}.get(name, Y)
     best, simple = (getattr(ours, name)(cv=3, choose=choose, **grid).fit(X, y) for choose in ("best", "1se"))
     assert (best.alpha_, simple.alpha_) == (best.alpha_best_, best.alpha_1se_)
-    errors = best.mse_path_
+    errors = getattr(best, best._error_path)
     row = errors.mean(axis=1).argmin()
     within = errors.mean(axis=1) <= errors[row].mean() + errors[row].std(ddof=1) / np.sqrt(3.0)
     assert best.alpha_1se_ == best.alphas_[within].max()
