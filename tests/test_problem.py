@@ -142,6 +142,14 @@ def test_several_targets_with_a_penalty_by_coordinate_are_single_problems(penalt
     assert several.objective - total <= several.gap + 1e-9 * several.zero_objective
 
 
+def test_the_gap_of_a_point_with_its_intercept_is_that_of_the_solution():
+    for target in (Y[:, 0] + 3.0, Y + 3.0):
+        problem = ascd.Problem(COLUMNS, target, penalty=ascd.L1(0.5))
+        found = ascd.solve(problem, tol=1e-10, intercept=True)
+        assert problem.gap(found.x, found.intercept) == pytest.approx(found.gap, rel=1.0, abs=1e-12)
+        assert problem.gap(found.x) > 1.0
+
+
 @pytest.mark.parametrize("positive", [False, True])
 def test_the_conjugate_of_a_group_is_the_largest_in_the_ball(positive):
     rng, group, l1, ridge = np.random.default_rng(0), np.array([1.0]), np.array([0.3]), np.array([0.5])

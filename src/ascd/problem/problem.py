@@ -241,13 +241,14 @@ class Problem:
         found = products(self.design, np.arange(self.n_features), raw_gradient.reshape(self.n_samples, -1))
         return found[:, 0] if raw_gradient.ndim == 1 else found
 
-    def gap(self, x: Any) -> float:
-        """Return F(x) minus the best dual value found at x: an upper bound on F(x) − min F."""
+    def gap(self, x: Any, intercept: Any = None) -> float:
+        """Return an upper bound on F(x, c) − min F: where an intercept is given, the minimum over intercepts too."""
         point = self.as_point(x, "x")
-        Z = self._product(point) + self.offset
+        constant = np.zeros(self.n_outputs) + (0.0 if intercept is None else intercept)
+        Z = self._product(point) + (constant + self.offset)
         _, gradient, curvature, _ = self.loss.evaluate(Z, False)
         read = partial(products, self.design, self.groups.order)
-        place = Point(point, np.zeros(self.n_outputs), Z, gradient, curvature, False)
+        place = Point(point, constant, Z, gradient, curvature, intercept is not None)
         return certify(self, self.terms(), place, read(gradient), np.zeros(self.groups.count), read)[0]
 
     def terms(self, penalty: Any = None) -> Terms:
