@@ -178,6 +178,9 @@ def test_the_cross_validation_error_is_shown(fit, houses, model, measure):
     ratio = strong["chosen"][name] / best["chosen"][name]
     assert (ratio <= 1.0) if model == "logistic" else (ratio >= 1.0)
     assert model != "poisson" or (ascd.load("m.npz").predict(frame) > 0.0).all()
+    parameters = ascd.load("m.npz").header["parameters"]
+    assert parameters.get("l1_ratio", 0.0) == 0.0, "as without --cv"
+    assert ("l1_ratio" in parameters) == (model != "lasso")
     shown = f"{error['name']} over 2 folds: {error['mean']:.4g} ± {error['standard_error']:.2g}"
     assert shown in fit(frame, "--model", model, "--cv", 2)
 

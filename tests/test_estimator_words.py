@@ -45,12 +45,20 @@ WRONG = {
         lambda: ascd.enet_path(X, Y, standardize="no"),
         "The 'standardize' parameter of ElasticNet must be",
     ),
+    "alphas of a classifier": (
+        lambda: ascd.model_path(ascd.LinearSVC(), X, LABELS, alphas=[1.0]),
+        "alphas must be left out for LinearSVC, whose strengths are Cs; got [1.0]",
+    ),
+    "Cs of a regression": (lambda: ascd.model_path(ascd.Lasso(), X, Y, Cs=[1.0]), "Cs must be left out for Lasso"),
+    "no estimator of ours": (lambda: ascd.QuantileRegressor, "'QuantileRegressor'; its estimators are ElasticNet, Gr"),
+    "a class": (lambda: ascd.model_path(ascd.GroupLasso, X, Y), "such as GroupLasso(); got the class GroupLasso"),
+    "the target of a text file": (lambda: ascd.open_data(__file__, target="price"), "cannot be read piece by piece"),
 }
 
 
 @pytest.mark.parametrize(("fit", "words"), WRONG.values(), ids=WRONG)
 def test_what_cannot_be_is_named(fit, words):
-    with pytest.raises((ValueError, TypeError)) as caught:
+    with pytest.raises((ValueError, TypeError, AttributeError)) as caught:
         fit()
     assert words in str(caught.value)
 

@@ -104,6 +104,9 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of ours
         """
         if name not in _HOMES and name not in _MODULES:
             message = f"module 'ascd' has no attribute {name!r}"
+            if name[:1].isupper():
+                kinds = [one for one in _FILES["ascd.estimators"].split()[1:] if one[0].isupper() and one[-2:] != "CV"]
+                message += f"; its estimators are {', '.join(kinds)}, and all but NNLS with CV at the end of the name"
             raise AttributeError(message, name=name, obj=modules[__name__])  # Python adds the nearest name there is
         with _importing:
             found = import_module(_MODULES[name]) if name in _MODULES else getattr(import_module(_HOMES[name]), name)

@@ -133,6 +133,8 @@ def _header(estimator: Any, label: str, data: LabeledData) -> dict[str, Any]:
     facts = {name: float(getattr(certificate, name)) for name in ("gap", "tolerance", "objective", "columns_read")}
     parameters = {name: value for name, value in estimator.get_params().items() if isinstance(value, str | int | float)}
     parameters.pop("progress", None)  # how the fit was shown
+    if hasattr(estimator, "l1_ratios"):
+        parameters["l1_ratio"] = float(estimator.l1_ratio_)
     shape = {"samples": len(data.y), "features": data.X.shape[1], "target": data.target}
     return {
         "estimator": type(estimator).__name__,
@@ -204,7 +206,7 @@ def make_estimator(model: str, cv: int | None, given: dict[str, Any]) -> Any:
         if option in chosen:
             raise ValueError(f"--{option} and --cv exclude each other: cross-validation chooses it")
     if model == "logistic":
-        chosen["l1_ratios"] = [chosen.pop("l1_ratio", 1.0)]
+        chosen["l1_ratios"] = [chosen.pop("l1_ratio", 0.0)]
     return getattr(estimators, f"{name}CV")(cv=cv, **chosen)
 
 

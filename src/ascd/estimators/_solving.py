@@ -373,17 +373,23 @@ def model_path(
     >>> (path.coefs != 0.0).sum(axis=0).tolist()
     [1, 2]
     """
+    if isinstance(model, type):
+        raise TypeError(f"model must be an estimator, such as {model.__name__}(); got the class {model.__name__}")
     if not hasattr(model, "_follow"):
         raise TypeError(f"model must be an estimator of ascd; got {model!r}: ascd.path follows any Problem")
+    name, taken = type(model).__name__, "Cs" if hasattr(model, "C") else "alphas"
+    other, given, default = ("alphas", alphas, 100) if taken == "Cs" else ("Cs", Cs, 10)
+    if not isinstance(given, Integral) or given != default:
+        raise ValueError(f"{other} must be left out for {name}, whose strengths are {taken}; got {given!r}")
     check_parameters(model)
     ratio = as_ratio(getattr(model, "penalty", None), getattr(model, "l1_ratio", 0.0))
     with errors_about_x(X):
         data = model._read(X, y, sample_weight, offset)
         problem, settings = model._problems(data, [ratio])[0], model._settings()
-        values = as_Cs(Cs) if hasattr(model, "C") else alpha_grid(model, data, problem, alphas, eps)
+        values = as_Cs(Cs) if taken == "Cs" else alpha_grid(model, data, problem, alphas, eps)
         x0 = None if coef_init is None else as_finite_vector(coef_init, "coef_init", data.X.shape[1])
-        found = model._follow(data, problem, 1.0 / values if hasattr(model, "C") else values, settings, x0)
-    warn_of_shortfalls(type(model).__name__, [found])
+        found = model._follow(data, problem, 1.0 / values if taken == "Cs" else values, settings, x0)
+    warn_of_shortfalls(name, [found])
     return ModelPath(values, found.coefs, found.intercepts, found.gaps, np.maximum(1, found.n_iters))
 
 

@@ -121,13 +121,13 @@ def open_data(path: Any, *, target: str | None = None, without: Sequence[str] = 
     first = files[0]
     if len(files) > 1:
         raise ValueError(f"path may be a list of Parquet files only; got {', '.join(one.name for one in files[:3])}")
+    if not is_sparse_folder(first) and first.suffix.lower() != ".npy":
+        raise not_on_disk(first)
     if target is not None or without:
         raise ColumnError(f"target and without must be left out for {first}, whose columns have no names")
     if is_sparse_folder(first):
         folder = SparseReader(first)
         return OnDisk(folder, allowed, None, folder.y)
-    if first.suffix.lower() != ".npy":
-        raise not_on_disk(first)
     return OnDisk(NpyReader(first), allowed)
 
 
