@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -13,8 +15,10 @@ from solving import LOSSES, make_case
 
 import ascd
 from ascd.matrix import costs
-from ascd.matrix.chunked import InTurn, add_carefully, add_moments, chunked, moments
+from ascd.matrix.chunked import InTurn, WideChunks, add_carefully, add_moments, chunked, moments
+from ascd.matrix.dense import Dense, Local, entry_cost
 from ascd.matrix.open import open_design
+from ascd.matrix.sparse import CSC
 
 RNG = np.random.default_rng(1)
 A = RNG.standard_normal((20, 9)) * (RNG.random((20, 9)) < 0.6)
@@ -94,3 +98,46 @@ def test_numbers_that_are_not_finite_are_named(bad):
     broken[3, 4] = bad
     with pytest.raises(ValueError, match=r"A must be finite; it has 1 nan or inf"):
         ascd.Problem(cut(broken, "both"), VECTORS[0])
+
+
+LEFT, RIGHT = open_design(A[:, :5]), open_design(A[:, 5:])
+RISE = "the ends of chunks must be integers that rise from 0; got"
+UNFIT = {
+    "columns short": ([LEFT, RIGHT], [0, 20], [0, 5, 8], "executor: chunk 1 must be a Matrix (see open_design)"),
+    "rows long": ([LEFT, RIGHT], [0, 21], [0, 5, 9], "of shape (21, 5); got LocalDense of shape (20, 5)"),
+    "a chunk missing": ([LEFT], [0, 20], [0, 5, 9], "the ends of rows and columns ask for 2 chunks; got 1"),
+    "an array": ([A], [0, 20], [0, 9], "of shape (20, 9); got ndarray of shape (20, 9)"),
+    "foreign memory": ([Local(Dense(A), (20, 12))], [0, 20], [0, 12], "chunk 0: Dense does not fit the shape (20, 12)"),
+    "ends not from 0": ([LEFT, RIGHT], [0, 20], [5, 9], f"columns: {RISE} [5, 9]"),
+    "fractions": ([LEFT], [0, 20.0], [0, 5], f"rows: {RISE} [0, 20.0]"),
+}
+
+
+@pytest.mark.parametrize("kind", UNFIT)
+def test_chunks_that_do_not_fit_are_named(kind):
+    chunks, rows, columns, message = UNFIT[kind]
+    with pytest.raises(ValueError, match=re.escape(message)):
+        chunked(InTurn(chunks), rows, columns)
+
+
+class Lists(NamedTuple):
+    """A sparse storage of one's own: only what is compiled."""
+
+    data: Any
+    indices: Any
+    indptr: Any
+    start, stop, row, entry = CSC.start, CSC.stop, CSC.row, CSC.entry
+
+
+class LocalLists(Local):
+    is_sparse = True
+
+
+def test_a_sparse_storage_of_ones_own_stands_in_wide_chunks(monkeypatch):
+    own = LocalLists(Lists(*open_design(sp.csc_array(A[:, :5])).matrix), (20, 5))
+    check_answers(own, A[:, :5])
+    assert own.pass_cost() == entry_cost(own.matrix) * 100
+    monkeypatch.setattr(costs, "AT_ONCE", 0)
+    design = chunked(InTurn([own, RIGHT]), [0, 20], [0, 5, 9])
+    assert isinstance(design, WideChunks)
+    check_answers(design, A, np.array([7, 0, 3, 8]))

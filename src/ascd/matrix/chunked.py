@@ -33,7 +33,8 @@ from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, Matrix, as_block
 from ascd.matrix.cached import CachedMatrix, Remote, joined
 from ascd.matrix.columns import UNIT
-from ascd.matrix.dense import Dense, Local, LocalDense
+from ascd.matrix.dense import Dense, Local, LocalDense, check_design
+from ascd.matrix.sparse import CSC, rows_of
 
 Request = str | Callable[..., Any]
 Total = Callable[[Sequence[Any]], Any]
@@ -135,8 +136,13 @@ def linear(chunk: Matrix, columns: Array, factors: Array) -> Array:
 
 
 def block(chunk: Matrix, columns: Array) -> Any:
-    """Return these columns as float64: an array in Fortran order, or a SciPy matrix by columns."""
+    """Return these columns as float64: an array in Fortran order, or a SciPy matrix."""
     part = chunk.take(columns)
+    if chunk.is_sparse and not isinstance(part.matrix, CSC):  # a storage of the user's
+        from scipy.sparse import csr_array
+
+        listed = rows_of(part.matrix, part.places, chunk.shape[0], None)
+        return csr_array((listed.number, listed.name, listed.offsets), shape=(chunk.shape[0], columns.size))
     if chunk.is_sparse:
         return part.matrix.to_scipy(chunk.shape[0], part.matrix.indptr.size - 1)[:, part.places]
     return as_block(part, chunk.shape[0])
@@ -206,8 +212,30 @@ def add_own(answers: Sequence[Any]) -> Any:
 
 def chunked(executor: InTurn, rows: Array, columns: Array) -> Matrix:
     """Return the matrix of chunks, numbered row by row, that end at these ``rows`` and ``columns``, from 0 on."""
+    rows, columns = as_ends(rows, "rows"), as_ends(columns, "columns")
+    if type(executor) is InTurn:  # others have been opened where they are
+        check_chunks(executor.chunks, [(int(d), int(n)) for d in np.diff(rows) for n in np.diff(columns)])
     is_tall = columns.size == 2 and columns[-1] <= min(costs.AT_ONCE, int(rows[-1]))
     return (TallChunks if is_tall else WideChunks)(executor, rows, columns)
+
+
+def as_ends(ends: Any, name: str) -> Array:
+    """Return where chunks end as an array, or raise an error."""
+    found = np.asarray(ends)
+    if found.ndim != 1 or found.size < 2 or found.dtype.kind not in "iu" or found[0] or (found[1:] <= found[:-1]).any():
+        raise ValueError(f"{name}: the ends of chunks must be integers that rise from 0; got {ends!r}")
+    return found.astype(np.int64)
+
+
+def check_chunks(chunks: Sequence[Any], shapes: Sequence[tuple[int, int]]) -> None:
+    """Raise an error unless the chunks are matrices of these shapes."""
+    if len(chunks) != len(shapes):
+        raise ValueError(f"executor: the ends of rows and columns ask for {len(shapes)} chunks; got {len(chunks)}")
+    for k, (chunk, shape) in enumerate(zip(chunks, shapes, strict=True)):
+        if not isinstance(chunk, Matrix) or tuple(chunk.shape) != shape:
+            found = f"{type(chunk).__name__} of shape {getattr(chunk, 'shape', None)}"
+            raise ValueError(f"executor: chunk {k} must be a Matrix (see open_design) of shape {shape}; got {found}")
+        check_design(chunk, f"chunk {k}")
 
 
 class Chunks(Remote):

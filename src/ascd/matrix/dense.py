@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ascd._core import contracts
 from ascd._core.checks import Array
 from ascd._core.jit import kernel, wide
 from ascd._core.threads import share
@@ -18,6 +19,7 @@ from ascd.matrix import costs
 from ascd.matrix.base import NOTHING, Matrix, Part
 from ascd.matrix.columns import add_columns, add_to_several, fill_dots, fill_several
 from ascd.matrix.costs import LEFT_BY_MEANS
+from ascd.protocols import ColumnStorage
 
 
 class Local(Matrix):
@@ -47,6 +49,9 @@ class Local(Matrix):
 
     def take(self, columns: Array) -> Part:
         return Part(self.matrix, columns)
+
+    def pass_cost(self, columns: Array | None = None) -> float:
+        return entry_cost(self.matrix) * self.entries(columns)
 
 
 class Dense(NamedTuple):
@@ -125,6 +130,35 @@ class LocalDense(Local):
             yield there, self.matrix.values[:, slice(chosen[0], chosen[-1] + 1) if is_run else chosen]
 
 
+def check_design(design: Any, name: str) -> None:
+    """Raise an error unless this is a matrix, and what it stores fits its shape; remember classes of the user's."""
+    kind = type(getattr(design, "matrix", design)).__name__
+    if not isinstance(design, Matrix):
+        raise TypeError(f"{name}: {kind} must be a subclass of ascd.matrix.base.Matrix (of a storage: Local(A, shape))")
+    if isinstance(design, Local):
+        check_storage(design.matrix, design.shape, name)
+    if isinstance(design, LocalDense) and np.shape(getattr(design.matrix, "values", ())) != design.shape:
+        raise TypeError(f"{name}: LocalDense needs a storage with values of shape {design.shape}; Local takes {kind}")
+    if not contracts.is_ours(type(design)) or contracts.users_classes(getattr(design, "matrix", None)):
+        contracts.detours.add("users' classes")  # what is compiled for their columns is not stored
+
+
+def check_storage(storage: Any, shape: tuple[int, int], name: str) -> None:
+    """Raise an error unless the ends of a hundred columns fit the shape: compiled code checks no index."""
+    contracts.check_methods(storage, ColumnStorage, f"{name}: a storage")
+    for j in (*range(0, shape[1], 1 + shape[1] // 100), shape[1] - 1):
+        try:
+            start, stop = int(storage.start(j)), int(storage.stop(j))
+            for p in (start, stop - 1) if start < stop else ():
+                storage.entry(p, j)
+                row = int(storage.row(p))
+                if p < 0 or not 0 <= row < shape[0]:
+                    raise IndexError(f"entry {p} is in row {row}")
+        except IndexError as error:
+            kind = type(storage).__name__
+            raise ValueError(f"{name}: {kind} does not fit the shape {shape}: in column {j} {error}") from error
+
+
 @kernel
 def gather_rows(
     values: Array, columns: Array, row: int, root: Array, mean: Array, out: Array, start: int, stop: int
@@ -164,5 +198,5 @@ def centre_and_mirror(
 
 
 def entry_cost(matrix: Any) -> float:
-    """Return the nanoseconds to read one entry of a compiled storage; a sweep reads it twice."""
-    return 0.5 * (costs.DENSE_ENTRY if isinstance(matrix, Dense) else costs.SPARSE_ENTRY)
+    """Return the nanoseconds to read one entry of a storage, by its methods or in an array; a sweep reads it twice."""
+    return 0.5 * (costs.DENSE_ENTRY if hasattr(matrix, "values") else costs.SPARSE_ENTRY)

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ascd._core import contracts
 from ascd._core.checks import as_design, as_matrix, check_shape
 from ascd._core.devices import is_on_device, is_on_gpu, library_of, to_host
 from ascd.matrix import costs
 from ascd.matrix.base import Matrix
 from ascd.matrix.cached import READ_IN_PLACE, as_stored
-from ascd.matrix.dense import Dense, Local, LocalDense
-from ascd.protocols import ColumnStorage
+from ascd.matrix.dense import Dense, LocalDense, check_design
 
 
 def open_design(A: Any) -> Matrix:
@@ -34,15 +32,7 @@ def open_design(A: Any) -> Matrix:
         return open_collection(A, open_design)
     if is_design(A):
         design = A.as_design() if hasattr(A, "as_design") else A
-        kind = type(getattr(design, "matrix", design)).__name__
-        if not isinstance(design, Matrix):
-            raise TypeError(f"A: {kind} must be a subclass of ascd.matrix.base.Matrix (of a storage: Local(A, shape))")
-        if isinstance(design, Local):
-            check_storage(design.matrix, design.shape)
-        if isinstance(design, LocalDense) and np.shape(getattr(design.matrix, "values", ())) != design.shape:
-            raise TypeError(f"A: LocalDense needs a storage with values of shape {design.shape}; Local takes {kind}")
-        if not contracts.is_ours(type(design)) or contracts.users_classes(getattr(design, "matrix", None)):
-            contracts.detours.add("users' classes")  # what is compiled for their columns is not stored
+        check_design(design, "A")
         return design
     A = brought_if_small(A)
     if is_on_device(A):
@@ -51,22 +41,6 @@ def open_design(A: Any) -> Matrix:
         return DeviceDense(A)
     A = as_matrix(A)
     return as_stored(A if is_read_in_place(A) else as_design(A))
-
-
-def check_storage(storage: Any, shape: tuple[int, int]) -> None:
-    """Raise an error unless the ends of a hundred columns fit the shape: compiled code checks no index."""
-    contracts.check_methods(storage, ColumnStorage, "A: a storage")
-    for j in (*range(0, shape[1], 1 + shape[1] // 100), shape[1] - 1):
-        try:
-            start, stop = int(storage.start(j)), int(storage.stop(j))
-            for p in (start, stop - 1) if start < stop else ():
-                storage.entry(p, j)
-                row = int(storage.row(p))
-                if p < 0 or not 0 <= row < shape[0]:
-                    raise IndexError(f"entry {p} is in row {row}")
-        except IndexError as error:
-            kind = type(storage).__name__
-            raise ValueError(f"A: {kind} does not fit the shape {shape}: in column {j} {error}") from error
 
 
 def is_design(A: Any) -> bool:

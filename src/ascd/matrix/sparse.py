@@ -192,7 +192,10 @@ def add_products(
 
 def rows_of(matrix: Any, columns: Array, d: int, means: Array | None) -> RowLists:
     """Return the entries of these columns row by row; columns stored in every row are listed less their means."""
-    counts = matrix.indptr[columns + 1] - matrix.indptr[columns]
+    if isinstance(matrix, CSC):
+        counts = matrix.indptr[columns + 1] - matrix.indptr[columns]
+    else:
+        counts = np.array([matrix.stop(j) - matrix.start(j) for j in columns.tolist()], dtype=np.int64)
     less = np.zeros(columns.size) if means is None else np.where(counts == d, means, 0.0)
     stored, offsets = int(counts.sum()), np.zeros(d + 1, dtype=np.int64)
     name, number = np.empty(stored, dtype=np.uint32), np.empty(stored)
