@@ -71,6 +71,7 @@ MISUSED = [
     ("convert t.csv absent/new.parquet", "no such folder: absent"),
     ("fit t.csv --target absent", "unknown target 'absent'"),
     ("fit t.csv --without absent", "unknown column 'absent'"),
+    ("fit t.csv --target y --without y", "--target y is left out by --without y"),
     ("fit t.csv --without a --without a", "column 'a' is named twice"),
     # missing arguments
     *((command, "Missing argument") for command in ("fit", "path", "convert t.csv", "predict m.npz")),
@@ -113,6 +114,7 @@ GAP = "1 missing or infinite value, the first in feature 'a', row 4"
 FAILING = [
     *((f"{command} gap.csv", GAP) for command in ("fit", "path", "predict m.npz")),
     ("convert gap.csv new.parquet", f"{GAP}: --drop leaves out such rows"),
+    ("convert many.csv new.parquet", "'id' must be numbers; the first that is none is 'n0' in row 1: correct it, name"),
     *((f"{command} ragged.csv", "Expected 3 fields in line 3, saw 4") for command in ("fit", "predict m.npz")),
     *((f"{command} empty.csv", "empty.csv is empty") for command in ("fit", "path", "predict m.npz")),
     ("fit numbers.csv", "is it data, or names that are numbers? --no-header reads it as data, --header as names"),
@@ -141,7 +143,7 @@ def test_what_is_wrong_with_the_command_is_2(capsys, place, line, words):
 
 @pytest.mark.parametrize(("line", "words"), FAILING, ids=lambda text: text[:40])
 def test_what_is_wrong_with_the_data_is_1(capsys, place, line, words):
-    more = " --levels 5" if "many.csv" in line else ""
+    more = " --levels 5" if "fit many.csv" in line else ""
     out = " --out n.npz" if line.startswith("fit") else ""
     refused(capsys, place, f"{line}{more}{out}", words, ERROR)
 

@@ -72,9 +72,9 @@ def test_predictions_are_the_estimators_own_by_name(fit, predict, capsys, houses
         assert (found[0], error) == ("prediction", "")
     found, error = predict(frame)
     assert float(error.removeprefix("R² ")) == pytest.approx(expected.score(features, frame.price), abs=1e-4)
-    frame[["a", "b"]].to_csv("few.csv", index=False)
+    frame[["price"]].to_csv("few.csv", index=False)
     code, _, error = run(capsys, "predict", "m.npz", "few.csv")
-    assert (code, "lacks 4 of 6 features: c, d, e, f" in error) == (ERROR, True)
+    assert (code, "lacks 6 of 6 features: a, b, c, d, e, ..." in error) == (ERROR, True)
 
 
 def test_classes_are_named_and_have_probabilities(fit, predict, letters):

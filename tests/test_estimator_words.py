@@ -51,6 +51,15 @@ WRONG = {
     ),
     "Cs of a regression": (lambda: ascd.model_path(ascd.Lasso(), X, Y, Cs=[1.0]), "Cs must be left out for Lasso"),
     "no estimator of ours": (lambda: ascd.QuantileRegressor, "'QuantileRegressor'; its estimators are ElasticNet, Gr"),
+    "a number of alphas": (
+        lambda: ascd.model_path(ascd.HuberRegressor(), X, Y),
+        "grid generation is not supported for HuberRegressor: alphas must be values, such as [1.0, 0.1]",
+    ),
+    "text in y": (lambda: ascd.LassoCV().fit(X, ["low"] * 24), "y must hold numbers; got the text 'low'"),
+    "None in y": (lambda: ascd.LinearSVC().fit(X, [None, *"ab" * 11, "b"]), "y has missing values: 1 of 24 labels"),
+    "no y": (lambda: ascd.Lasso().fit(X), "This Lasso estimator requires y to be passed"),
+    "counts": (lambda: ascd.PoissonRegressor().fit(X, -abs(Y)), "which takes counts of at least 0; the smallest is -"),
+    "one class": (lambda: ascd.LogisticRegression().fit(X, 0 * Y), "one class with a positive weight: 0.0"),
     "a class": (lambda: ascd.model_path(ascd.GroupLasso, X, Y), "such as GroupLasso(); got the class GroupLasso"),
     "the target of a text file": (lambda: ascd.open_data(__file__, target="price"), "cannot be read piece by piece"),
 }

@@ -132,7 +132,7 @@ def test_text_columns_become_columns_of_0_and_1(write):
 
 def test_a_recipe_treats_other_data_in_the_same_way(write):
     features = ["size", "colour=07", "colour=green", "colour=red"]
-    recipe = Recipe({"size": 9.0, "colour": "red"}, {"colour": ["07", "green", "red"]}, features=features)
+    recipe = Recipe({"size": 9.0, "colour": "red"}, {"colour": ["07", "green", "red"]}, features=features, width=4)
     data = read_table(write("colour,size,extra\nred,,x\nmauve,2,y\n,3,z\n"), recipe=recipe)
     assert data.names == features
     assert data.frame["size"].tolist() == [9.0, 2.0, 3.0]

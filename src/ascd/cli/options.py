@@ -66,6 +66,8 @@ class DataOptions(NamedTuple):
         """Raise an error for options with a wrong value, and for data that the command does not read."""
         if self.choices.drop and self.choices.impute:
             raise click.UsageError(f"--drop and --impute {self.choices.impute} exclude each other")
+        if self.target is not None and self.target in self.choices.without:
+            raise click.UsageError(f"--target {self.target} is left out by --without {self.target}")
         if self.data.is_dir() and not may_stay:
             raise click.UsageError(f"{self.data} is no file; fit and path read folders chunk by chunk")
         with as_usage():

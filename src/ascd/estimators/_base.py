@@ -416,7 +416,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         if len(present) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data contains only "
-                f"one class with a positive weight: {present[0]!r}"
+                f"one class with a positive weight: {present.tolist()[0]!r}"
             )
         if len(present) < len(self.classes_):
             missing = sorted(set(self.classes_.tolist()) - set(present.tolist()))
@@ -454,6 +454,8 @@ def classes_of(y: Array) -> tuple[Array, Array]:
     scikit-learn's check of labels takes longer than a small fit.  It is called where it may object or warn: labels
     that are neither numbers nor strings, fractions, and more classes than half of the samples.
     """
+    if y.dtype.kind == "O" and (missing := sum(one is None for one in y.flat)):
+        raise ValueError(f"y has missing values: {missing} of {y.size} labels are None")
     if y.dtype.kind not in "biufU":
         check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)

@@ -87,7 +87,7 @@ def fit_method(fit: Fit) -> Fit:
 
     @documented
     @wraps(fit)
-    def fit_in_form(self: Any, X: Any, y: Any, sample_weight: Any = None, *others: Any, **params: Any) -> Any:
+    def fit_in_form(self: Any, X: Any, y: Any = None, sample_weight: Any = None, *others: Any, **params: Any) -> Any:
         check_parameters(self)
         with config_context(skip_parameter_validation=True), errors_about_x(X):
             is_array = type(X) is np.ndarray
@@ -157,6 +157,8 @@ def read(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
         y = to_numpy(y)
     if sparse.issparse(y):
         raise TypeError(f"y must be a dense array; got a sparse {type(y).__name__}: use y.toarray()")
+    if "y_numeric" in checks and (type(y) is not np.ndarray or y.dtype.kind not in "fiub"):
+        _refuse_words(y)
     if type(X) is not np.ndarray and is_opened(X):
         data = Data(X)  # in its place scikit-learn gets an array without memory, to count features and check the target
         _, y = validate_data(estimator, np.broadcast_to(0.0, data.shape), y, **{"ensure_all_finite": False, **checks})
@@ -187,6 +189,17 @@ def read(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
     if offset is not None:
         offset = as_finite_vector(to_numpy(offset), "offset", n)
     return Training(data, np.asarray(y, dtype=np.float64) if "y_numeric" in checks else y, weight, offset)
+
+
+def _refuse_words(y: Any) -> None:
+    """Raise an error for a target that holds words, where numbers are needed."""
+    try:
+        if (given := np.asarray(y)).dtype.kind in "OU":
+            given.astype(object).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        reason, _, word = str(error).partition(": ")
+        if reason == "could not convert string to float":
+            raise ValueError(f"y must hold numbers; got the text {word}: classifiers take text") from None
 
 
 def _is_plain(X: Any, y: Any, is_table: bool) -> bool:

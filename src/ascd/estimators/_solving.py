@@ -408,10 +408,11 @@ def alpha_grid(model: Any, data: Any, problem: Any, alphas: Any, eps: float) -> 
             raise ValueError(f"alphas must be finite and at least 0; got {alphas!r}")
         return given
     if curvatures_of(problem.penalty) is not None:
-        raise ValueError(
-            "Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid by providing "
-            "your estimator with the appropriate `alphas=` argument."
-        )
+        name, way = type(model).__name__, f": alphas must be values, such as [1.0, 0.1]; got the number {alphas}"
+        if "ElasticNet" in name:  # scikit-learn's words
+            way = ". Please supply a grid by providing your estimator with the appropriate `alphas=` argument."
+        what = "l1_ratio=0" if "l1_ratio" in model.get_params() else name
+        raise ValueError(f"Automatic alpha grid generation is not supported for {what}{way}")
     count, eps = as_count(alphas, "alphas"), as_number(eps, "eps", low=0.0, strict=True)
     how: dict[str, Any] = {"intercept": model.fit_intercept, "n_jobs": model._settings().n_jobs}
     try:

@@ -172,7 +172,10 @@ class PoissonRegressor(ByFeature, LinearRegressor):
     def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Training:
         data = super()._read(X, y, sample_weight, offset)
         if np.min(data.y) < 0.0:
-            raise ValueError("Some value(s) of y are out of the valid range of the loss 'HalfPoissonLoss'.")
+            raise ValueError(
+                "Some value(s) of y are out of the valid range of the loss, which takes counts of at least 0; the "
+                f"smallest is {np.min(data.y):g}"
+            )
         if self.fit_intercept and not np.any(data.y if data.weight is None else data.y * data.weight):
             raise ValueError("y must hold a positive count: with counts of 0 only, the intercept has no finite value.")
         return data

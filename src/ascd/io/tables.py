@@ -122,6 +122,11 @@ def counted(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
+def listed(names: Sequence[str]) -> str:
+    """Return the first few names, with "..." where there are more."""
+    return ", ".join([*names[:SHOWN], *(["..."] if len(names) > SHOWN else [])])
+
+
 # ---- values of columns
 
 
@@ -233,7 +238,7 @@ def label(
         needed = recipe.sources()
         missing = [name for name in needed if name not in frame.columns]
         if missing:
-            raise ValueError(f"{file} lacks {len(missing)} of {len(needed)} features: {', '.join(missing[:SHOWN])}")
+            raise ValueError(f"{file} lacks {len(missing)} of {len(needed)} features: {listed(missing)}")
         frame = frame[needed]
     elif chosen is not None:
         frame = frame.drop(columns=chosen)
@@ -266,18 +271,18 @@ def _typed(
         columns[name] = text = words(frame[name])
         values = sorted({word for word in text if word is not None})
         if name not in known:
-            _check_words(f"{file}: column {name!r}", name, text, values, choices, recipe is not None, decimal)
+            _check_words(f"{file}: column {name!r}", name, text, values, choices, recipe, decimal)
         levels[name] = known.get(name) or values
         unseen = [value for value in values if value not in levels[name]]
         if unseen:
-            notes.append(f"values of {name!r} that the model has not seen count as none: {', '.join(unseen[:SHOWN])}")
+            notes.append(f"values of {name!r} that the model has not seen count as none: {listed(unseen)}")
         made = level_names(name, levels[name])
-        notes.append(f"text column {name!r} as {counted(len(made), 'column')} of 0 and 1: {', '.join(made[:SHOWN])}")
+        notes.append(f"text column {name!r} as {counted(len(made), 'column')} of 0 and 1: {listed(made)}")
     return pandas.DataFrame(columns, index=frame.index), levels
 
 
 def _check_words(
-    column: str, name: str, text: Array, values: list[str], choices: Choices, is_known: bool, decimal: str
+    column: str, name: str, text: Array, values: list[str], choices: Choices, recipe: Recipe | None, decimal: str
 ) -> None:
     """Raise a ValueError where words cannot become 0/1 columns, and say what can be done."""
     if not values:
@@ -285,10 +290,11 @@ def _check_words(
     none = {value for value in values if not is_number(value, decimal)}
     rows = [row for row, word in enumerate(text) if word in none]
     first = f"{text[rows[0]]!r} in row {rows[0] + 1}" if rows else ""
-    if is_known and rows:
+    if recipe is not None and rows:
+        data, way = (", as in the model's data", "") if recipe.width else ("", f"; {LEAVE_OUT.format(name)}")
         raise ValueError(
-            f"{column} must be numbers, as in the model's data; the first that is none is {first}: correct it, name it "
-            "with --na if it stands for a missing value, or name the decimal mark (--decimal)"
+            f"{column} must be numbers{data}; the first that is none is {first}: correct it, name it with --na if it "
+            f"stands for a missing value, or name the decimal mark (--decimal){way}"
         )
     if len(rows) < 0.5 * sum(word is not None for word in text):  # the others are mistakes rather than words
         raise ValueError(
