@@ -316,8 +316,6 @@ def find_nearest(penalty: Any, x: Array) -> int:
 
 def check_bounded(penalty: Any, norm: Array) -> None:
     """Raise where the penalty of a zero column falls for ever; other ways to −inf are found by the run ("diverged")."""
-    if norm.all():
-        return
     lowest = np.empty(norm.size)  # −Ψ_j*(0) is the lower bound of Ψ_j
     penalty_conjugates(penalty, np.zeros(norm.size), lowest)
     falling = np.flatnonzero((norm == 0.0) & (lowest == math.inf))

@@ -145,7 +145,7 @@ class Problem:
             self.vectors, self.column_stats = known.vectors, known.column_stats
         #: Column norms, weighted by the samples, in column order
         self.norm: Array = np.sqrt(self.column_stats.square)
-        if self.is_by_coordinate:
+        if self.is_by_coordinate and not self.norm.all():
             check_bounded(self.penalty, self.norm)
 
     def __repr__(self) -> str:

@@ -107,7 +107,7 @@ class OptimalityCheck:
         can_fit = self._certify(tolerance)
         if self.report.gap <= tolerance:
             return Status.CONVERGED
-        self.failures += not can_fit
+        self.failures += not can_fit or self.may_be_nonconvex
         if self.failures >= tuning.MOST_ATTEMPTS and self.is_stationary(tolerance):
             return Status.STATIONARY
         self.evaluate()
@@ -135,18 +135,23 @@ class OptimalityCheck:
             bounds.update(state.raw_gradient)
         return can_fit
 
+    @property
+    def may_be_nonconvex(self) -> bool:
+        """Return whether a penalty is the user's, or says so itself."""
+        return bool(users_classes(self.state.penalty)) or getattr(self.state.penalty, "is_nonconvex", bool)()
+
     def is_stationary(self, tolerance: float) -> bool:
         """Return whether first-order conditions hold, where there are coordinates that no dual point fits.
 
         The Newton step of each by itself must gain less than the tolerance: where the loss has no curvature it gains
-        much.  With a penalty of the user's, which may not be convex, those of all candidates count in place of the gap.
+        much.  With a penalty that may not be convex those of all candidates count in place of the gap.
         """
         state, gain, listed = self.state, self.report.first_order, self.candidates
         if np.isnan(state.terms.score[listed]).any():  # of a penalty whose subgradient is no number nothing is known
             return False
         # scores of blocks are infinite where they are not zero, with a penalty or without
         free = listed[np.isinf(state.terms.score[listed])] if state.terms.is_by_coordinate else state.terms.unpenalised
-        if state.terms.is_by_coordinate and users_classes(state.penalty):
+        if state.terms.is_by_coordinate and self.may_be_nonconvex:
             gain, free = 0.0, listed
         for start in range(0, free.size, tuning.LARGEST_SET):
             if not gain <= tolerance:

@@ -269,7 +269,8 @@ def solve(
     tol : float
         Stop when the duality gap is at most ``tol`` times F at zero coefficients (with the intercept fitted): the
         status is then "converged".  Where no dual point is found that proves it (many or dependent coordinates without
-        a penalty), first-order conditions are held to the same scale, and the status is "stationary".
+        a penalty, or one that is not convex), first-order conditions are held to the same scale, and the status is
+        "stationary".
     x0 : array of length n_features or of shape (n_features, n_outputs), optional
         Where to start; zero (or the nearest allowed point) by default.
     intercept : bool

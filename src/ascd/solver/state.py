@@ -103,8 +103,10 @@ class State:
         """
         if self.is_invariant:
             free = np.repeat(self.terms.is_unpenalised, self.problem.groups.sizes)
-            self.x = self.x.copy()
-            self.x[free] -= self.x[free].mean(axis=1, keepdims=True)
+            centred = self.x.copy()
+            centred[free] -= centred[free].mean(axis=1, keepdims=True)
+            if self.terms.cost(centred) <= self.terms.cost(self.x):  # not so where a penalty is not convex
+                self.x = centred
             self.constant = self.constant - self.constant.mean()
         before = np.abs(self.constant)
         while True:
