@@ -34,7 +34,7 @@ from ascd.matrix.base import ColumnStats, Matrix, as_block
 from ascd.matrix.cached import CachedMatrix, Remote, joined
 from ascd.matrix.columns import UNIT
 from ascd.matrix.dense import Dense, Local, LocalDense, check_design
-from ascd.matrix.sparse import CSC, rows_of
+from ascd.matrix.sparse import CSC
 
 Request = str | Callable[..., Any]
 Total = Callable[[Sequence[Any]], Any]
@@ -136,14 +136,9 @@ def linear(chunk: Matrix, columns: Array, factors: Array) -> Array:
 
 
 def block(chunk: Matrix, columns: Array) -> Any:
-    """Return these columns as float64: an array in Fortran order, or a SciPy matrix."""
+    """Return these columns as float64: a SciPy matrix by columns, or an array in Fortran order."""
     part = chunk.take(columns)
-    if chunk.is_sparse and not isinstance(part.matrix, CSC):  # a storage of the user's
-        from scipy.sparse import csr_array
-
-        listed = rows_of(part.matrix, part.places, chunk.shape[0], None)
-        return csr_array((listed.number, listed.name, listed.offsets), shape=(chunk.shape[0], columns.size))
-    if chunk.is_sparse:
+    if isinstance(part.matrix, CSC):
         return part.matrix.to_scipy(chunk.shape[0], part.matrix.indptr.size - 1)[:, part.places]
     return as_block(part, chunk.shape[0])
 

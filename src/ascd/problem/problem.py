@@ -26,20 +26,11 @@ from ascd._core.threads import as_n_jobs, use_threads
 from ascd.matrix import costs
 from ascd.matrix.base import ColumnStats, Matrix, as_block
 from ascd.matrix.open import open_design
+from ascd.problem import losses
 from ascd.problem.arithmetic import add, lengths_of_blocks, nonzero_rows, norm, products
 from ascd.problem.block_penalties import Entrywise, GroupL2, Groups, as_groups
 from ascd.problem.certificate import Point, certify
-from ascd.problem.losses import (
-    Huber,
-    Logistic,
-    Poisson,
-    Sample,
-    Squared,
-    SquaredHinge,
-    as_classes,
-    as_targets,
-    check_range,
-)
+from ascd.problem.losses import Sample, as_classes, as_targets, check_range
 from ascd.problem.penalties import as_penalty, check_bounded, nearest_allowed
 from ascd.problem.samples import Outputs
 from ascd.problem.softmax import SOFTMAX, Softmax
@@ -49,11 +40,11 @@ from ascd.protocols import BlockPenalty, Loss
 
 #: Losses by sample that have a name.
 LOSSES: dict[str, Any] = {
-    "squared": Squared,
-    "logistic": Logistic,
-    "huber": Huber,
-    "squared_hinge": SquaredHinge,
-    "poisson": Poisson,
+    "squared": losses.Squared,
+    "logistic": losses.Logistic,
+    "huber": losses.Huber,
+    "squared_hinge": losses.SquaredHinge,
+    "poisson": losses.Poisson,
 }
 
 

@@ -127,7 +127,7 @@ class GramModel(Model):
     def __init__(self, penalty: Any, columns: Array, gram: Any, gradient: Array, x: Array) -> None:
         self.penalty, self.columns, self.gram, self.gradient, self.x = penalty, columns, gram, gradient, x
         self.has_pieces = hasattr(penalty, "piece")
-        self.free, self.work = np.empty(columns.size, dtype=np.int64), np.empty((4, columns.size))
+        self.free, self.work = np.empty(columns.size, dtype=np.int64), np.empty((8, columns.size))
 
     def sweep(self, target: float, most: int) -> tuple[float, int]:
         return sweeps.sweep_gram(self.penalty, self.columns, self.gram, self.gradient, self.x, target, most)
@@ -136,32 +136,14 @@ class GramModel(Model):
         """Take a Newton step on the free coordinates, cut in two ways where it leaves a piece; return if it does."""
         count = int(newton.find_inside_pieces(self.penalty, self.columns, self.gradient, self.x, self.free, self.work))
         free = self.free[:count]
-        derivative, curvature, low, high = self.work[:, :count]
-        direction = self.direction(free, curvature, -derivative) if count else None
-        if direction is None:
-            return False
-        here, lowest, best = self.x[free], 0.0, None
-        ends = newton.cut_steps(here, direction, low, high)
-        for there in ends:
-            moved, change = there - here, np.zeros(self.x.size)
-            change[free] = moved
-            image = self.times(change)
-            value = float(moved @ (derivative + 0.5 * (image[free] + curvature * moved)))
-            if value < lowest:
-                lowest, best = value, (there, image)
-        if best is not None:
-            self.move(free, *best)
-        return best is not None and len(ends) > 1
+        direction = self.direction(free, self.work[1, :count], -self.work[0, :count]) if count else None
+        return direction is not None and self.take_step(free, direction)
 
     def direction(self, free: Array, curvature: Array, right: Array) -> Array | None:
         return newton.newton_direction(self.gram, free, curvature, right)
 
-    def times(self, change: Array) -> Array:
-        return self.gram[: self.x.size, : self.x.size] @ change
-
-    def move(self, free: Array, values: Array, image: Array) -> None:
-        self.x[free] = values
-        self.gradient += image
+    def take_step(self, free: Array, direction: Array) -> bool:
+        return bool(newton.take_step(self.gram, free, direction, self.work, self.gradient, self.x))
 
 
 def minimise_on_columns(
@@ -292,13 +274,20 @@ class DeviceModel(GramModel):
         directions = (self.gram.solve(free, curvature, right, shift) for shift in tuning.SHIFTS)
         return next((direction for direction in directions if direction is not None), None)
 
-    def times(self, change: Array) -> Array:
-        return self.gram.times(change)
-
-    def move(self, free: Array, values: Array, image: Array) -> None:
-        x = self.x.copy()
-        x[free] = values
-        self._go_to(self._moved(x, x - self.x, image))
+    def take_step(self, free: Array, direction: Array) -> bool:
+        derivative, curvature, low, high = self.work[:4, : free.size]
+        here, lowest, best = self.x[free], 0.0, None
+        ends = newton.cut_steps(here, direction, low, high)
+        for there in ends:
+            moved, x = there - here, self.x.copy()
+            x[free] = there
+            image = self.gram.times(x - self.x)
+            value = float(moved @ (derivative + 0.5 * (image[free] + curvature * moved)))
+            if value < lowest:
+                lowest, best = value, (x, image)
+        if best is not None:
+            self._go_to(self._moved(best[0], best[0] - self.x, best[1]))
+        return best is not None and len(ends) > 1
 
 
 @kernel

@@ -76,6 +76,36 @@ def cut_steps(here: Array, direction: Array, low: Array, high: Array) -> list[Ar
     return [np.clip(here + share * direction, low, high) for share in ((1.0,) if t == 1.0 else (t, 1.0))]
 
 
+@kernel
+def take_step(gram: Array, free: Array, direction: Array, work: Array, gradient: Array, x: Array) -> bool:
+    """Go to the lower of the points of ``cut_steps``, if Q is lower there; return whether that was cut."""
+    first, lowest, best = 1.0, 0.0, 0
+    for a in range(free.size):
+        if direction[a] != 0.0:
+            first = min(first, (work[3 if direction[a] > 0.0 else 2, a] - x[free[a]]) / direction[a])
+    for point in range(4, 5 if first == 1.0 else 6):
+        share, value = first if point == 4 else 1.0, 0.0
+        for k in range(x.size):
+            work[point, k] = 0.0
+        for a in range(free.size):
+            i = wide(free[a])
+            work[point + 2, a] = max(min(x[i] + share * direction[a], work[3, a]), work[2, a])
+            moved = work[point + 2, a] - x[i]
+            value += moved * (work[0, a] + 0.5 * work[1, a] * moved)
+            if moved != 0.0:
+                for k in range(x.size):
+                    work[point, k] += moved * gram[k, i]
+        for a in range(free.size):
+            value += 0.5 * work[point, free[a]] * (work[point + 2, a] - x[free[a]])
+        if value < lowest:
+            lowest, best = value, point
+    for a in range(free.size if best else 0):
+        x[free[a]] = work[best + 2, a]
+    for k in range(x.size if best else 0):
+        gradient[k] += work[best, k]
+    return best > 0 and first < 1.0
+
+
 def newton_direction(gram: Array, free: Array, curvature: Array, right: Array) -> Array | None:
     """Return (G + penalty)⁻¹·right on the free coordinates; None where the matrix is singular."""
     matrix = np.empty((free.size, free.size), order="F")

@@ -32,9 +32,8 @@ class State:
 
     ``penalty`` is the one that is minimised (a path changes it), ``terms`` the sums over it; ``reads`` counts the
     columns read for predictors and in sweeps (products of columns are not counted).  ``is_fresh`` says that the
-    predictor was computed from x itself, so that no rounding errors of steps are left in it.
-    Where the samples are far away, a move may be ``postponed``: then what follows from x is computed when it is first
-    needed.
+    predictor was computed from x itself, without rounding errors of steps.  Where the samples are far away, moves may be
+    ``postponed``.
     """
 
     def __init__(self, problem: Any, x: Array, intercept: bool, constant: Array) -> None:

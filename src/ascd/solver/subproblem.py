@@ -62,7 +62,7 @@ class Subproblem:
         room = tuning.GRAM_SHARE * state.matrix.nbytes if self.remote is None else self.remote.room
         floor = tuning.GRAM_FLOOR if state.terms.is_by_coordinate else tuning.BLOCK_GRAM_FLOOR
         self.largest_gram = math.isqrt(int(max(floor, room)) // 8)
-        self.needs_gram = False
+        self.given_up = 0.0  # the cost of the products instead of which sweeps did not do
 
     def improve(self, working: WorkingSet, violation: float) -> None:
         """Take steps until the ``violation`` meets the set's target or hardly falls; one step for a quadratic loss."""
@@ -129,7 +129,7 @@ class Subproblem:
             state.reads += reads
             if sweeps == tuning.MOST_SWEEPS or violation <= target:
                 return self._step_to(working, x)
-            self.needs_gram = True
+            self.given_up = self.matrix.products_cost(columns.size, self.matrix.entries(columns))
         self._admit(self.gram, columns, weight)
         columns = self.gram.columns  # those of earlier sets too, where the loss is quadratic
         if sweeps:
@@ -157,9 +157,9 @@ class Subproblem:
         stored = self.matrix.entries(columns)
         # products of a quadratic loss serve the whole run; sweeps over many cost more where columns have few entries
         is_short = columns.size > tuning.LARGEST_SET and stored < columns.size**2
-        if self.needs_gram or (self.is_quadratic and not is_short):
-            return 0
         products = self.matrix.products_cost(columns.size, stored)
+        if products <= 2.0 * self.given_up or (self.is_quadratic and not is_short):
+            return 0
         return min(int(products / self.matrix.sweep_cost(columns)), tuning.MOST_SWEEPS - 1)
 
     def _exact(self, blocks: Array, rows: Array) -> Array:

@@ -135,7 +135,6 @@ TALL_FOR_NEWTON, PAIRS_FOR_NEWTON = 75.0, 25.0
 #: (two products with A and all outputs for each of some fifty steps).
 SHORT_SIDE = 40
 
-
 # ---- small problems, in one compiled call
 
 #: Entries of A up to which a problem is small; with five times as many the loop is faster on wide data.
