@@ -32,7 +32,7 @@ class State:
 
     ``penalty`` is the one that is minimised (a path changes it), ``terms`` the sums over it; ``reads`` counts the
     columns read for predictors and in sweeps (products of columns are not counted).  ``is_fresh`` says that the
-    predictor was computed from x itself, without rounding errors of steps.  Where the samples are far away, moves may be
+    predictor was computed from x itself, without rounding errors of steps.  Where samples are far away, moves may be
     ``postponed``.
     """
 
