@@ -183,7 +183,6 @@ EXPECTED = [
     Expected("test_huber.py::test_huber_warm_start", COUNT),
     # Poisson
     Expected("test_glm.py::test_warm_start", INSIDE),
-    Expected("test_glm.py::test_poisson_glmnet", TOLERANCE),
     Expected("test_glm.py::test_linalg_warning_with_newton_solver", SOLVER),
     # logistic
     Expected("test_logistic.py::test_check_solver_option", SOLVER),
