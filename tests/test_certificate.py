@@ -291,12 +291,13 @@ def test_rounding_of_a_product_far_above_the_penalty_leaves_a_gap():
 def test_rounding_of_a_predictor_of_large_coefficients_leaves_a_gap():
     """a·x − a·x = 0 may be off by ulps of a·x: the gap grows by that times the distance of the dual point."""
     rng = np.random.default_rng(0)
-    b, a, size = rng.standard_normal(50), rng.standard_normal(50), 2.0**27
-    a -= (a @ b) / (b @ b) * b
-    columns, strength = np.c_[a, a, b] / np.linalg.norm(a), 1e-10
-    problem = ascd.Problem(columns, b, penalty=ascd.L1(np.array([strength, strength, 0.5 * abs(columns[:, 2] @ b)])))
-    far, near = (first_attempt(problem, np.array([x, -x, 0.0])) for x in (size, 0.0))
-    assert far - near - 2.0 * size * strength >= 0.1 * np.finfo(float).eps * 2.0 * size
+    b, a, size, count = rng.standard_normal(5), rng.standard_normal(5), 2.0**27, 400
+    a, b = (a - (a @ b) / (b @ b) * b), b / np.linalg.norm(b)
+    a, x, strength = a / np.linalg.norm(a), np.append(np.tile([size, -size], count // 2), 0.0), 2.0**-60
+    problem = ascd.Problem(np.c_[np.tile(a[:, None], count), b], b, penalty=ascd.L1(np.append([strength] * count, 0.5)))
+    far, near = first_attempt(problem, x), first_attempt(problem, np.zeros(count + 1))
+    total = count * size  # errors of the products alone make some 30 units of it
+    assert far - near - strength * total >= 50.0 * np.finfo(float).eps * total
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])

@@ -13,7 +13,7 @@ from pairs import in_pairs
 import ascd
 from ascd.matrix import costs
 from ascd.problem.softmax import Softmax
-from ascd.solver import tuning
+from ascd.solver import newton, tuning
 from ascd.solver.models import BlockGramModel, GramMatrix, GramModel, minimise_on_columns
 from ascd.solver.subproblem import Subproblem
 from ascd.solver.working_set import WorkingSet
@@ -219,3 +219,22 @@ def test_the_matrix_is_the_hessian(cost, ones, monkeypatch):
         found = design.coupled_gram(columns, listed, CURVATURE.own, CURVATURE.shared, ones)
         chosen = np.r_[listed, np.arange(M * T, size)]
         np.testing.assert_allclose(found, whole[np.ix_(chosen, chosen)], atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_compiled_step_goes_to_the_lower_of_the_two_cut_ones(seed):
+    rng, m = np.random.default_rng(seed), 7
+    root, gradient, x = rng.standard_normal((m, m)), rng.standard_normal(m), rng.standard_normal(m)
+    gram, free, work = np.asfortranarray(root @ root.T), np.array([0, 2, 3, 6]), np.zeros((8, m))
+    work[0, :4], work[1, :4] = gradient[free], 0.1
+    work[2, :4], work[3, :4] = x[free] - (0.1, 9.0, 9.0, 0.0), x[free] + (9.0, 0.2, 9.0, 9.0)
+    direction = newton.newton_direction(gram, free, work[1, :4], -work[0, :4])
+    ends, values = newton.cut_steps(x[free], direction, work[2, :4], work[3, :4]), []
+    for end in ends:
+        moved = end - x[free]
+        values.append(moved @ (work[0, :4] + 0.5 * (gram[np.ix_(free, free)] @ moved + 0.1 * moved)))
+    best = ends[int(np.argmin(values))] if min(values) < 0.0 else x[free]
+    moved, expected = best - x[free], gradient + gram[:, free] @ (best - x[free])
+    assert newton.take_step(gram, free, direction, work, gradient, x) == (len(ends) > 1 and bool(moved.any()))
+    np.testing.assert_array_equal(x[free], best)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-12, atol=1e-12)

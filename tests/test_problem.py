@@ -148,6 +148,8 @@ def test_the_gap_of_a_point_with_its_intercept_is_that_of_the_solution():
         found = ascd.solve(problem, tol=1e-10, intercept=True)
         assert problem.gap(found.x, found.intercept) == pytest.approx(found.gap, rel=1.0, abs=1e-12)
         assert problem.gap(found.x) > 1.0
+        with pytest.raises(ValueError, match="intercept must"):
+            problem.gap(found.x, np.zeros(7))
 
 
 @pytest.mark.parametrize("positive", [False, True])

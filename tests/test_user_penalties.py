@@ -180,6 +180,21 @@ def test_a_penalty_that_is_not_convex_ends_stationary(loss, strength, width):
     assert found.gap >= found.objective - free.objective
 
 
+class SaysSo(Concave):
+    def is_nonconvex(self):
+        return True
+
+
+def test_a_penalty_that_says_that_it_is_not_convex_ends_in_few_rounds_at_the_same_point():
+    rng = np.random.default_rng(0)
+    tall = rng.standard_normal((150, 10))
+    target = tall[:, :5].sum(axis=1) + rng.standard_normal(150)
+    silent, said = (ascd.solve(ascd.Problem(tall, target, penalty=kind(20.0, 3.0))) for kind in (Concave, SaysSo))
+    assert said.status is silent.status is ascd.Status.STATIONARY
+    assert said.objective == pytest.approx(silent.objective, rel=1e-12)
+    assert said.n_iter < 0.5 * silent.n_iter
+
+
 def test_a_coordinate_on_the_flat_part_with_a_gradient_of_exactly_zero_is_stationary():
     found = ascd.solve(ascd.Problem(np.eye(3), [3.0, 0.1, -2.0], penalty=Concave(1.0, 0.5)))
     assert found.status is ascd.Status.STATIONARY

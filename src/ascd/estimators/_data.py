@@ -168,9 +168,7 @@ def read(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
         if sparse.issparse(X):
             check_places(X)
         is_large = is_read_in_place(X)  # then nothing is converted
-        if _is_plain(
-            X, y, "multi_output" in checks
-        ):  # scikit-learn's checks of these would pass, and take as long as the rest of a small fit
+        if _is_plain(X, y, "multi_output" in checks):
             estimator.n_features_in_ = X.shape[1]
             vars(estimator).pop("feature_names_in_", None)
             matrix = X if is_large or checks.get("order", "F") is None else np.asfortranarray(X)
@@ -203,11 +201,14 @@ def _refuse_words(y: Any) -> None:
 
 
 def _is_plain(X: Any, y: Any, is_table: bool) -> bool:
-    """Return whether X is an array of float64, and y a vector (or, with ``is_table``, a table) of finite numbers."""
+    """Return whether X is an array of float64, and y a vector (or, with ``is_table``, a table) of finite numbers.
+
+    What scikit-learn checks holds for these; its checks take as long as the rest of a small fit.
+    """
     if not (type(X) is type(y) is np.ndarray and X.dtype == np.float64 and y.dtype.kind in "fiu" and X.ndim == 2):
         return False
     is_target = len(X) == len(y) and y.ndim in ((1, 2) if is_table else (1,))
-    return is_target and X.size > 0 and y.size > 0 and math.isfinite(y.sum())
+    return is_target and X.size > 0 and y.size > 0 and bool(np.isfinite(y).all())
 
 
 def as_sample_weight(sample_weight: Any, n_samples: int) -> Array | None:

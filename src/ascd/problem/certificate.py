@@ -14,8 +14,8 @@ and to other products that are required (``ascd.problem.samples``).
 - for the predictor Z̃ = Z + E with ‖E‖ ≤ ζ the gap grows by ‖V − Θ‖·ζ + 2M·ζ² at most, since f is convex;
 - residuals z − b are off by δ: a term ½(r + δ)² is at most ½(1 + 10⁻⁹)r² + ½(1 + 10⁹)δ².
 
-Numbers are taken to stay above 1e-290: what lies below counts as 0.  All gaps that are
-reported come from here; ``solver.check`` and ``solver.small`` estimate them, to choose what to do next.
+Numbers are taken to stay above 1e-290: what lies below counts as 0.  All gaps that are reported come from here;
+``solver.check`` and ``solver.small`` estimate them, to choose what to do next.
 """
 
 from __future__ import annotations
@@ -85,8 +85,7 @@ def gap_at_gradient(
     """Return the gap at the raw gradient as dual point, its signs balanced where each output must sum to 0.
 
     It is cheaper than ``_Proof``, whose dual points sum to 0 by a projection: a small ``solve`` takes 1.7 times as long
-    without.  The gap is
-    inf where a product is required or curvatures have no bound.  ``dual`` holds the gradient, too.
+    without.  The gap is inf where a product is required or curvatures have no bound.  ``dual`` holds the gradient, too.
     """
     d = predictor.size
     length, spread, away = distance_in_dual(gradient, gradient, 0.0, sample.weight), 0.0, 0.0

@@ -235,7 +235,8 @@ class Problem:
     def gap(self, x: Any, intercept: Any = None) -> float:
         """Return an upper bound on F(x, c) − min F: where an intercept is given, the minimum over intercepts too."""
         point = self.as_point(x, "x")
-        constant = np.zeros(self.n_outputs) + (0.0 if intercept is None else intercept)
+        known = 0.0 if intercept is None else as_parameter(intercept, "intercept", self.n_outputs)
+        constant = np.zeros(self.n_outputs) + known
         Z = self._product(point) + (constant + self.offset)
         _, gradient, curvature, _ = self.loss.evaluate(Z, False)
         read = partial(products, self.design, self.groups.order)

@@ -66,7 +66,7 @@ class OptimalityCheck:
             elif undecided.size:
                 is_fetched = state.matrix.brings_columns and terms.is_by_coordinate
                 bounds.read(undecided, state.raw_gradient, self._products_and_worst if is_fetched else None)
-            if undecided.size > tuning.LARGEST_SET:
+            if undecided.size > tuning.LARGEST_SET:  # most of them turn out to be at rest
                 self.candidates = listed = terms.screen(state.x, bounds.estimate, bounds.radius)
         interval, seen = (state.x, bounds.estimate, bounds.radius, listed), state.seen
         scale, violation, cost, gap, is_complete = terms.measure(*interval)
@@ -107,7 +107,7 @@ class OptimalityCheck:
         can_fit = self._certify(tolerance)
         if self.report.gap <= tolerance:
             return Status.CONVERGED
-        self.failures += not can_fit or self.may_be_nonconvex
+        self.failures += not can_fit or self.is_nonconvex
         if self.failures >= tuning.MOST_ATTEMPTS and self.is_stationary(tolerance):
             return Status.STATIONARY
         self.evaluate()
@@ -136,9 +136,9 @@ class OptimalityCheck:
         return can_fit
 
     @property
-    def may_be_nonconvex(self) -> bool:
-        """Return whether a penalty is the user's, or says so itself."""
-        return bool(users_classes(self.state.penalty)) or getattr(self.state.penalty, "is_nonconvex", bool)()
+    def is_nonconvex(self) -> bool:
+        """Return whether the penalty says that it is not convex: then few certificates are tried."""
+        return bool(getattr(self.state.penalty, "is_nonconvex", bool)())
 
     def is_stationary(self, tolerance: float) -> bool:
         """Return whether first-order conditions hold, where there are coordinates that no dual point fits.
@@ -151,7 +151,7 @@ class OptimalityCheck:
             return False
         # scores of blocks are infinite where they are not zero, with a penalty or without
         free = listed[np.isinf(state.terms.score[listed])] if state.terms.is_by_coordinate else state.terms.unpenalised
-        if state.terms.is_by_coordinate and self.may_be_nonconvex:
+        if state.terms.is_by_coordinate and (self.is_nonconvex or users_classes(state.penalty)):
             gain, free = 0.0, listed
         for start in range(0, free.size, tuning.LARGEST_SET):
             if not gain <= tolerance:

@@ -157,7 +157,7 @@ class Subproblem:
         stored = self.matrix.entries(columns)
         # products of a quadratic loss serve the whole run; sweeps over many cost more where columns have few entries
         is_short = columns.size > tuning.LARGEST_SET and stored < columns.size**2
-        products = self.matrix.products_cost(columns.size, stored)
+        products = self.matrix.products_cost(columns.size, stored)  # sweeps are tried again where they cost far more
         if products <= 2.0 * self.given_up or (self.is_quadratic and not is_short):
             return 0
         return min(int(products / self.matrix.sweep_cost(columns)), tuning.MOST_SWEEPS - 1)
